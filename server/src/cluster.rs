@@ -33,9 +33,9 @@ use server_chat::identity::Secrets;
 use server_chat::metrics::Metrics;
 use server_chat::service::Service;
 use server_nats::{Log, LogOptions, LogReader};
+use server_settings::ClusterSettings;
 use server_settings::cli::ReadsRule;
 use server_settings::os_error::reason;
-use server_settings::{ClusterSettings, SyncProof};
 use server_storage::clock::{self, Clock};
 use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, DatabaseError, FoundJournal};
@@ -161,7 +161,7 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
         authority: cluster.authority.clone(),
         realm: realm.map_err(|why| format!("--cluster-realm: {why}"))?,
         monitors: cluster.monitors.clone(),
-        is_vouched_for: cluster.sync_proof == SyncProof::Vouched,
+        is_vouched_for: cluster.trust_servers,
     })
 }
 

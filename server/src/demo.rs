@@ -4,17 +4,19 @@
 //! wait in the queue, talk, leave. They answer visitors, and a refused call only begins the next
 //! round: a visitor may do anything.
 
-mod agent;
-
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server_chat::service::Service;
+use server_chat::driver::EventStream;
+use server_chat::identity::Handle;
+use server_chat::refusal::Refusal;
+use server_chat::scope::CallerScope;
+use server_chat::service::{RequestOrigin, Service};
 use server_chat::tools::Tool;
-
-use agent::{Agent, PATIENCE_S};
 
 /// The messages in the lobby, in turns.
 const LOBBY: [&str; 6] = [
@@ -87,11 +89,10 @@ impl<'a, W: Write> Demo<'a, W> {
     /// A call was refused, or the output failed.
     pub async fn once(&self) -> Result<(), DemoError> {
         let mut lobby = Lobby::new(self.service);
-        let shown = async {
-            self.open(&mut lobby).await?;
-            self.round(&mut lobby).await
-        };
-        let shown = shown.await;
+        let mut shown = self.open(&mut lobby).await;
+        if shown.is_ok() {
+            shown = self.round(&mut lobby).await;
+        }
         self.close(&mut lobby).await?;
         shown?;
         self.queue().await
@@ -330,6 +331,111 @@ impl Lobby {
     }
 }
 
+/// The number of names that an agent tries.
+const MAX_NAMES: u32 = 20;
+
+/// How long one call waits for events, in seconds.
+const PATIENCE_S: u64 = 50;
+
+/// A scripted agent.
+struct Agent {
+    /// Its present name.
+    name: String,
+    service: Service,
+    origin: RequestOrigin,
+    /// Never read: while it is open, the agent is present, however long a visitor thinks.
+    present: Option<EventStream>,
+    /// The position up to which events were read, and those read that nobody has looked at.
+    cursor: u64,
+    unseen: VecDeque<Value>,
+}
+
+impl Agent {
+    fn new(name: &str, service: &Service) -> Self {
+        Self {
+            name: name.into(),
+            service: service.clone(),
+            origin: RequestOrigin {
+                scope: Some(Arc::new(CallerScope::default())),
+                ..RequestOrigin::default()
+            },
+            present: None,
+            cursor: 0,
+            unseen: VecDeque::new(),
+        }
+    }
+
+    async fn call(&self, tool: Tool, arguments: Value) -> Result<Value, DemoError> {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let outcome = self.service.perform(tool, arguments, &self.origin).await;
+        match &outcome.result {
+            Ok(_) => Ok(outcome.json()),
+            Err(refusal) => Err(self.refused(tool, refusal)),
+        }
+    }
+
+    fn refused(&self, tool: Tool, refusal: &Refusal) -> DemoError {
+        DemoError::Refused {
+            who: self.name.clone(),
+            tool,
+            code: refusal.code,
+            message: refusal.message.clone(),
+        }
+    }
+
+    /// Registers under its name, which this argument takes, and stays present. If the name is taken,
+    /// tries similar ones.
+    async fn arrive(&mut self, tool: Tool, argument: &str) -> Result<Value, DemoError> {
+        let first = self.name.clone();
+        let mut number = 1;
+        let arrived = loop {
+            match self.call(tool, json!({ argument: self.name })).await {
+                Err(DemoError::Refused {
+                    code: "name_taken" | "name_not_allowed",
+                    ..
+                }) if number < MAX_NAMES => {
+                    number += 1;
+                    self.name = format!("{first} {number}");
+                }
+                arrived => break arrived?,
+            }
+        };
+        for handle in self.handles() {
+            let reader = self.service.reader(&handle);
+            let opened = self.service.stream(reader, self.origin.address, None);
+            let opened = opened.await;
+            let (stream, _) = opened.map_err(|refusal| self.refused(tool, &refusal))?;
+            self.present = Some(stream);
+        }
+        Ok(arrived)
+    }
+
+    /// The next event, unless none comes within this time.
+    async fn next(&mut self, wait_seconds: u64) -> Result<Option<Value>, DemoError> {
+        if self.unseen.is_empty() {
+            let ask = json!({ "after": self.cursor, "wait_seconds": wait_seconds });
+            let page = self.call(Tool::Check, ask).await?;
+            self.cursor = page["cursor"].as_u64().unwrap_or(self.cursor);
+            let events = page["events"].as_array().into_iter().flatten();
+            self.unseen.extend(events.cloned());
+        }
+        Ok(self.unseen.pop_front())
+    }
+
+    /// Unregisters, so that the name is free for the next run.
+    async fn goodbye(&mut self) {
+        self.present = None;
+        for handle in self.handles() {
+            self.service.unregister(&handle, &self.origin).await;
+        }
+    }
+
+    fn handles(&self) -> Vec<Handle> {
+        let scope = self.origin.scope.iter();
+        scope.flat_map(|scope| scope.handles()).collect()
+    }
+}
+
 /// The string of a JSON value.
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
@@ -337,8 +443,6 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use chat_core::{Config, Node};
 
     use super::*;

@@ -8,62 +8,67 @@
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
 //! address: X-Forwarded-For is not read, because any client could forge it. There the proxy must
 //! limit rates, and bans must be by name. TLS is the proxy's task, too.
+//!
+//! A page of any site can make its visitor's browser send requests to a server on the visitor's own
+//! machine. Two checks prevent that. The Origin header names the page's site, which must be an
+//! allowed host. And if the site's name resolves to the server's address (DNS rebinding), the Host
+//! header still contains that name, which is not allowed. A page cannot know a token, and its browser
+//! sends no cookie to a name that set none; so a request with a valid token may name any host, as a
+//! monitor does that finds the server by its address.
+//!
+//! A browser sends no Origin for images, forms and links. Its Sec-Fetch-Site header (W3C Fetch
+//! Metadata) names the relation of the initiator. Only the server's own page and its user may cause
+//! a request; links of other sites may only lead to the page's files.
 
 mod body;
-mod ending;
-mod hosts;
 mod http_error;
-mod new_token;
-mod oauth;
-mod request_charge;
-mod scan;
 mod session;
-mod session_file;
-mod token_file;
 mod tokens;
-mod unsent;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{Method, request};
+use axum::http::header::{
+    AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::uri::Authority;
+use axum::http::{Method, Uri, request};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use chat_core::{Address, Config};
+use chat_core::{Address, Config, Reject};
+use futures_util::StreamExt as _;
+use futures_util::future::OptionFuture;
 use server_chat::capacity::{MAX_WAIT, Source};
 use server_chat::metrics::Row;
+use server_chat::refusal::Refusal;
 use server_chat::refused_requests::{LOG, Peer};
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
+use server_settings::realm;
 use server_storage::{blocking, clock};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::web;
 
-pub use body::SMALL_BODY;
-pub use hosts::{AllowedHosts, HostError};
+pub use body::{RequestCharge, SMALL_BODY, cost, has_few_values};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub(crate) use http_error::{has_json, status};
-pub use new_token::{NewTokenError, new_token};
-pub use request_charge::RequestCharge;
-pub use scan::{cost, has_few_values};
-pub use session_file::SESSIONS;
-pub use token_file::{RealmOfTokens, TokenFile};
-pub use tokens::{TokensError, Wrong};
+pub use session::SESSIONS;
+pub use tokens::{RealmOfTokens, TokenFile, TokensError, Wrong, new_token};
 
-use body::Bodies;
+use body::{Bodies, Unsent};
+use http_error::{oauth_fault, oauth_refused};
 use session::PageSessions;
 use tokens::Token;
-use unsent::Unsent;
 
 /// The paths that need no token: they reveal nothing about users.
 pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
@@ -143,9 +148,7 @@ impl Default for GuardOptions {
 
 struct Guard {
     service: Service,
-    hosts: AllowedHosts,
-    tokens: Option<Arc<TokenFile>>,
-    operators: Option<Arc<TokenFile>>,
+    options: GuardOptions,
     sessions: Arc<PageSessions>,
     bodies: Bodies,
 }
@@ -156,29 +159,24 @@ struct Guard {
 /// that maintains the tokens.
 pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
     let files = [options.tokens.as_deref(), options.operators.as_deref()];
-    let sessions = Arc::new(PageSessions::read(
-        (options.sessions, options.cookies),
-        files,
-    ));
-    let app = if options.tokens.is_some() || options.operators.is_some() {
-        let session = post(session::open).delete(session::close);
-        app.route("/session", session.with_state(Arc::clone(&sessions)))
-    } else {
-        app
+    let kept = (options.sessions.clone(), options.cookies.clone());
+    let sessions = Arc::new(PageSessions::read(kept, files));
+    let bodies = Bodies {
+        limit: options.max_body,
+        within: options.body_within,
+        capacity: Arc::clone(service.capacity()),
     };
-    let bodies = Bodies::new(
-        options.max_body,
-        options.body_within,
-        Arc::clone(service.capacity()),
-    );
     let guard = Arc::new(Guard {
         service,
-        hosts: options.hosts,
-        tokens: options.tokens,
-        operators: options.operators,
-        sessions,
+        options,
+        sessions: Arc::clone(&sessions),
         bodies,
     });
+    let session = post(session::open).delete(session::close);
+    let app = match guard.has_tokens() {
+        true => app.route("/session", session.with_state(sessions)),
+        false => app,
+    };
     let looked_after = Arc::downgrade(&guard);
     task::keep("guard", move || look_after(Weak::clone(&looked_after)));
     // Bodies are already limited by the guard.
@@ -196,7 +194,11 @@ async fn look_after(guard: Weak<Guard>) {
         let Some(guard) = guard.upgrade() else {
             return;
         };
-        for (of, file) in [("callers", &guard.tokens), ("operators", &guard.operators)] {
+        let options = &guard.options;
+        for (of, file) in [
+            ("callers", &options.tokens),
+            ("operators", &options.operators),
+        ] {
             let Some(file) = file else {
                 continue;
             };
@@ -210,7 +212,7 @@ async fn look_after(guard: Weak<Guard>) {
             metrics.set(Row::StaleTokenFiles, of, file.is_stale().into());
         }
         guard.sessions.sweep();
-        if guard.sessions.is_stale() {
+        if guard.sessions.stale.load(Ordering::Relaxed) {
             guard.sessions.save().await;
         }
         guard.service.refused_requests.sweep();
@@ -227,11 +229,10 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
                 (caller.source, caller.address)
             });
             let known = request.extensions().get::<Known>();
-            let name = known
-                .and_then(Known::owner)
-                .map(|owner| Arc::clone(&owner.name));
+            let owner = known.and_then(Known::owner);
+            let name = owner.map(|owner| Arc::clone(&owner.name));
             let right = (ended, &guard.service, address);
-            let mut response = ending::unless(right, next.run(request)).await;
+            let mut response = unless_ended(right, next.run(request)).await;
             if let Some(name) = name {
                 response.extensions_mut().insert(NameOfToken(name));
             }
@@ -273,7 +274,7 @@ impl Guard {
         let known = match known {
             Err(Fault::TokenRequired) if may_be_oauth => {
                 let (body, _) = self.bodies.read(&head.headers, body, source).await?;
-                return Err(oauth::fault(&body).unwrap_or(Fault::TokenRequired));
+                return Err(oauth_fault(&body).unwrap_or(Fault::TokenRequired));
             }
             known => known?,
         };
@@ -298,7 +299,7 @@ impl Guard {
         let ended = known.ended.clone();
         head.extensions.insert(known);
         let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
-        if let (true, Some(fault)) = (may_be_oauth, oauth::fault(&body)) {
+        if let (true, Some(fault)) = (may_be_oauth, oauth_fault(&body)) {
             return Err(fault);
         }
         if let Some(paid) = paid {
@@ -312,14 +313,17 @@ impl Guard {
         // Behind another name, a wrong token is refused as one: its guesses are counted.
         let has_token = self.has_tokens() && bearer(&head.headers).is_some();
         if !has_token && !HEALTH.contains(&head.uri.path()) {
-            self.hosts.check_host(&head.uri, &head.headers)?;
+            self.options.hosts.check_host(&head.uri, &head.headers)?;
         }
-        self.hosts.check_origin(&head.headers)?;
-        if !is_page(head) {
+        self.options.hosts.check_origin(&head.headers)?;
+        // Links of other sites may lead to the page's own files, which reveal nothing about users.
+        let is_read = matches!(head.method, Method::GET | Method::HEAD);
+        if !(is_read && web::is_file(head.uri.path())) {
             AllowedHosts::check_site(&head.headers)?;
         }
         let known = self.known(head)?;
-        let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
+        let is_operators =
+            self.options.operators.is_some() && head.uri.path().starts_with(OPERATORS);
         match (&known.operator, known.scope()) {
             (None, Some(_)) if is_operators => Err(Fault::NoOperator),
             (None, None) if is_operators => Err(Fault::OperatorRequired),
@@ -340,11 +344,11 @@ impl Guard {
     fn refuse(&self, fault: Fault, peer: Peer) -> Response {
         let (_, kind) = fault.row();
         let wait = kind.and_then(|kind| self.service.refuse_request(peer, kind));
-        let fault = wait.map_or(fault, |wait| Fault::TooManyTokens {
-            retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
+        let fault = wait.map_or(fault, |wait| {
+            Fault::TooManyTokens(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1))
         });
         if fault == Fault::NoOAuth {
-            return oauth::refused();
+            return oauth_refused();
         }
         HttpError::from(fault).into_response()
     }
@@ -365,7 +369,9 @@ impl Guard {
             None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
         };
         match known {
-            Ok(known) if is_open || known.scope().is_some() || self.tokens.is_none() => Ok(known),
+            Ok(known) if is_open || known.scope().is_some() || self.options.tokens.is_none() => {
+                Ok(known)
+            }
             Ok(_) => Err(Fault::TokenRequired),
             Err(_) if is_open => Ok(Known::default()),
             Err(fault) => Err(fault),
@@ -373,11 +379,12 @@ impl Guard {
     }
 
     const fn has_tokens(&self) -> bool {
-        self.tokens.is_some() || self.operators.is_some()
+        self.options.tokens.is_some() || self.options.operators.is_some()
     }
 
     fn find(&self, token: &str) -> Result<Known, Fault> {
-        let found = [&self.tokens, &self.operators].map(|file| file.as_ref()?.find(token));
+        let found =
+            [&self.options.tokens, &self.options.operators].map(|file| file.as_ref()?.find(token));
         if found.iter().all(Option::is_none) {
             return Err(Fault::TokenUnknown);
         }
@@ -389,10 +396,35 @@ impl Guard {
     }
 }
 
-/// Whether links of other sites may lead there: to the page's own files, which reveal nothing about
-/// users.
-fn is_page(head: &request::Parts) -> bool {
-    matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
+/// The answer, unless its caller loses its permission before: its token is revoked, or its address is
+/// banned. A streamed body ends then.
+async fn unless_ended(
+    (token, service, address): (Option<CancellationToken>, &Service, Address),
+    answer: impl Future<Output = Response>,
+) -> Response {
+    // When the caller may no longer receive answers, and why.
+    let end = || {
+        let token = token.clone();
+        let banned = service.node().banned_addresses().until_banned(address);
+        async move {
+            let revoked = OptionFuture::from(token.as_ref().map(CancellationToken::cancelled));
+            tokio::select! {
+                Some(()) = revoked => HttpError::from(Fault::TokenUnknown),
+                reason = banned => Refusal::banned(Reject::Blocked, &reason).into(),
+            }
+        }
+    };
+    let response = tokio::select! {
+        biased;
+        response = answer => response,
+        refused = end() => return refused.into_response(),
+    };
+    // A complete body is sent as it is.
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let ended = end();
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
 }
 
 /// The files' tokens that a request's token is.
@@ -408,13 +440,12 @@ struct Known {
 
 impl Known {
     fn by_token(caller: Option<Token>, operator: Option<Token>) -> Self {
-        let mut known = Self {
+        let owner = caller.as_ref().or(operator.as_ref());
+        Self {
+            ended: owner.map(|owner| owner.ended.clone()),
             caller,
             operator,
-            ended: None,
-        };
-        known.ended = known.owner().map(|owner| owner.ended.clone());
-        known
+        }
     }
 
     fn owner(&self) -> Option<&Token> {
@@ -448,4 +479,244 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// The header that names the relation of the initiator.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
+/// The largest number of allowed hosts.
+const MAX_HOSTS: usize = 256;
+
+/// The hosts that the server answers for: this machine by its loopback names, and those allowed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedHosts {
+    more: Vec<Authority>,
+}
+
+impl AllowedHosts {
+    /// Allows the loopback names and these: each a host, or a host with a port.
+    ///
+    /// # Errors
+    /// The first invalid host.
+    pub fn new<T: AsRef<str>>(more: &[T]) -> Result<Self, String> {
+        if more.len() > MAX_HOSTS {
+            return Err(format!("at most {MAX_HOSTS} hosts can be allowed"));
+        }
+        let host = |text: &T| {
+            let text = text.as_ref().trim();
+            realm::host(text).ok_or_else(|| {
+                let how = "write example.org, or example.org:8894 for that port alone";
+                format!("`{text}` is no host: {how}")
+            })
+        };
+        let more = more.iter().map(host).collect::<Result<_, _>>()?;
+        Ok(Self { more })
+    }
+
+    /// Whether a request for this host and port is answered.
+    fn allows(&self, authority: &Authority) -> bool {
+        if realm::host(authority.as_str()).is_none() {
+            return false;
+        }
+        let host = authority.host();
+        let named = |allowed: &Authority| {
+            allowed.host().eq_ignore_ascii_case(host)
+                && (allowed.port().is_none() || allowed.port_u16() == authority.port_u16())
+        };
+        is_loopback(host) || self.more.iter().any(named)
+    }
+
+    /// Checks the requested host.
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+        let host = only(headers, HOST).flatten().and_then(authority);
+        let host = host.ok_or(Fault::HostUnclear)?;
+        // A request line with an absolute URI names a host, too.
+        let mut named = uri.authority().into_iter().chain([&host]);
+        match named.all(|host| self.allows(host)) {
+            true => Ok(()),
+            false => Err(Fault::HostNotAllowed),
+        }
+    }
+
+    /// Checks the origin of the request.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let allows = |origin| origin_authority(origin).is_some_and(|host| self.allows(&host));
+        match only(headers, ORIGIN) {
+            Some(origin) if origin.is_none_or(allows) => Ok(()),
+            Some(_) | None => Err(Fault::OriginNotAllowed),
+        }
+    }
+
+    /// Checks that no other site caused the request, as far as the browser reports it.
+    fn check_site(headers: &HeaderMap) -> Result<(), Fault> {
+        let mut all = headers.get_all(SEC_FETCH_SITE).iter();
+        match all.all(|value| matches!(value.as_bytes(), b"same-origin" | b"none")) {
+            true => Ok(()),
+            false => Err(Fault::SiteNotAllowed),
+        }
+    }
+}
+
+/// Whether the page was loaded over TLS, as a proxy in front provides.
+pub(super) fn is_over_tls(headers: &HeaderMap) -> bool {
+    let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
+    origin.is_some_and(|text| text.starts_with("https://"))
+}
+
+/// The header's value; the outer option is none if there is no value, the inner one if there are
+/// several.
+#[expect(
+    clippy::option_option,
+    reason = "no value and too many values are different things to say"
+)]
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<Option<&HeaderValue>> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next();
+    values.next().is_none().then_some(first)
+}
+
+fn authority(value: &HeaderValue) -> Option<Authority> {
+    value.to_str().ok()?.parse().ok()
+}
+
+fn origin_authority(value: &HeaderValue) -> Option<Authority> {
+    let text = value.to_str().ok()?;
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))?;
+    rest.parse().ok()
+}
+
+fn is_loopback(host: &str) -> bool {
+    if host.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(host);
+    bare.parse::<IpAddr>()
+        .is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(allowed: &[&str], host: &[&str], origin: &[&str]) -> Result<(), Fault> {
+        let mut headers = HeaderMap::new();
+        for value in host {
+            headers.append(HOST, value.parse().unwrap());
+        }
+        for value in origin {
+            headers.append(ORIGIN, value.parse().unwrap());
+        }
+        let allowed = AllowedHosts::new(allowed).unwrap();
+        allowed.check_host(&Uri::from_static("/users"), &headers)?;
+        allowed.check_origin(&headers)
+    }
+
+    #[test]
+    fn hosts_are_this_machine_s_names_and_those_allowed() {
+        let allowed = ["chat.example", "port.example:8443"];
+        let own = "localhost LOCALHOST:8894 127.0.0.1:8894 127.9.9.9 [::1]:8894 \
+                   [::ffff:127.0.0.1] chat.example Chat.Example:1 port.example:8443";
+        for host in own.split(' ') {
+            assert_eq!(checked(&allowed, &[host], &[]), Ok(()), "{host}");
+        }
+        let others = "evil.example localhost.evil.example 127.0.0.1.evil.example \
+                      evil.example:8894 10.0.0.1 [2001:db8::1] port.example port.example:80 \
+                      localhost@evil.example evil@localhost chat.example. \
+                      localhost:8894.evil.example 127.0.0.1:x [::1]:8894.evil.example \
+                      localhost:+80 localhost:65536";
+        for host in others.split(' ') {
+            let refused = checked(&allowed, &[host], &[]);
+            assert_eq!(refused, Err(Fault::HostNotAllowed), "{host}");
+        }
+        for unclear in [&[][..], &["localhost", "localhost"], &[""], &["a b"]] {
+            let refused = checked(&allowed, unclear, &[]);
+            assert_eq!(refused, Err(Fault::HostUnclear), "{unclear:?}");
+        }
+    }
+
+    #[test]
+    fn pages_of_allowed_hosts_may_call_and_others_may_not() {
+        let with = |origin: &[&str]| checked(&["chat.example"], &["localhost:8894"], origin);
+        for origin in [
+            "http://localhost:3000",
+            "https://chat.example",
+            "http://127.0.0.1:8894",
+            "http://[::1]",
+        ] {
+            assert_eq!(with(&[origin]), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "",
+            "https://evil.example",
+            "https://chat.example.evil.example",
+            "http://localhost@evil.example",
+            "file://localhost",
+            "chrome-extension://localhost",
+            "localhost",
+            "http://localhost:8894.evil.example",
+            "http://127.0.0.1:8894.evil.example",
+            "http://[::1]:8894.evil.example",
+            "http://localhost:",
+        ] {
+            assert_eq!(with(&[origin]), Err(Fault::OriginNotAllowed), "{origin}");
+        }
+        let twice = ["http://localhost", "http://localhost"];
+        assert_eq!(with(&twice), Err(Fault::OriginNotAllowed));
+    }
+
+    #[test]
+    fn only_the_server_s_own_page_and_the_user_may_cause_a_request() {
+        let check = |all: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in all {
+                headers.append(SEC_FETCH_SITE, HeaderValue::from_static(value));
+            }
+            AllowedHosts::check_site(&headers)
+        };
+        for own in [&[][..], &["same-origin"], &["none"]] {
+            assert_eq!(check(own), Ok(()), "{own:?}");
+        }
+        for foreign in [
+            &["cross-site"][..],
+            &["same-site"],
+            &["none", "cross-site"],
+            &[""],
+            &["new-word"],
+        ] {
+            assert_eq!(check(foreign), Err(Fault::SiteNotAllowed), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_line_that_names_another_host_is_refused() {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_static("localhost"));
+        let uri = Uri::from_static("http://evil.example/users");
+        let refused = AllowedHosts::default().check_host(&uri, &headers);
+        assert_eq!(refused, Err(Fault::HostNotAllowed));
+    }
+
+    #[test]
+    fn a_malformed_host_cannot_be_allowed() {
+        for text in [
+            "",
+            "*",
+            "*.example",
+            "a b",
+            "http://a",
+            "x@y",
+            "a:b",
+            "a:1.b",
+        ] {
+            let error = AllowedHosts::new(&[text]).unwrap_err();
+            let named = format!("`{text}` is no host: ");
+            assert!(error.starts_with(&named), "{error}");
+        }
+    }
 }

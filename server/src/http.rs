@@ -7,11 +7,8 @@
 //! logged.
 
 mod admin;
-mod call;
 mod chat;
 mod events;
-mod frames;
-mod health;
 mod older;
 mod openapi;
 mod views;
@@ -20,12 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
 use axum::routing::get;
+use server_chat::refusal::Refusal;
 use server_chat::service::Service;
-use server_settings::Usernames;
 use tokio_util::sync::CancellationToken;
 
-use crate::guard::{not_found, other_method};
+use crate::guard::{HttpError, not_found, other_method};
 
 pub use openapi::{TITLE, document};
 
@@ -39,11 +37,11 @@ pub const HANDLE_HEADER: &str = "chat-handle";
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// Whether a name identifies a participant, as the older client expects.
-    pub usernames: Usernames,
+    pub trust_usernames: bool,
     /// How long an older client may hold the stick without a message.
     pub older_turn: Duration,
-    /// Whether there are operators.
-    pub admin: Admin,
+    /// Whether the operators' routes exist, for callers that the guard has identified as such.
+    pub operators: bool,
     /// The time of silence after which a stream sends a comment.
     pub keep_alive: Duration,
     /// Cancelled at the start of a shutdown: from then on the server is not ready.
@@ -53,67 +51,58 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            usernames: Usernames::NotTrusted,
+            trust_usernames: false,
             older_turn: Duration::from_secs(30),
-            admin: Admin::Absent,
+            operators: false,
             keep_alive: Duration::from_secs(15),
             closing: CancellationToken::new(),
         }
     }
 }
 
-/// Whether the operators' routes exist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Admin {
-    /// They do not.
-    #[default]
-    Absent,
-    /// They exist, for callers that the guard has identified as operators.
-    Served,
-}
-
 /// State shared by the handlers.
 #[derive(Debug)]
 struct Shared {
     service: Service,
-    keep_alive: Duration,
-    closing: CancellationToken,
+    options: HttpOptions,
     views: Views,
     older: Option<OlderClients>,
     document: String,
-    admin: Admin,
 }
 
 type Http = Arc<Shared>;
+
+/// What a handler gives.
+type Served = Result<Response, HttpError>;
 
 /// The routes of plain HTTP, and the fallback. The app that combines them with the other routes
 /// must be wrapped by [`crate::guard::wrap`].
 pub fn router(service: Service, options: &HttpOptions) -> Router {
     let shared = Shared {
         service,
-        keep_alive: options.keep_alive,
-        closing: options.closing.clone(),
+        options: options.clone(),
         views: Views::default(),
-        older: match options.usernames {
-            Usernames::NotTrusted => None,
-            Usernames::Trusted => Some(OlderClients::new(options.older_turn)),
-        },
-        document: document(options.admin).to_string(),
-        admin: options.admin,
+        older: options.trust_usernames.then(OlderClients::default),
+        document: document(options.operators).to_string(),
     };
     let routes = chat::routes()
         .route("/events", get(events::events))
         .route("/users", get(views::users))
         .route("/overview", get(views::overview))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
+        .route("/healthz", get(views::healthz))
+        .route("/readyz", get(views::readyz))
         .route("/openapi.json", get(openapi::served));
-    let routes = match options.admin {
-        Admin::Absent => routes,
-        Admin::Served => routes.nest("/admin", admin::routes()),
+    let routes = match options.operators {
+        false => routes,
+        true => routes.nest("/admin", admin::routes()),
     };
     routes
         .method_not_allowed_fallback(other_method)
         .fallback(not_found)
         .with_state(Arc::new(shared))
+}
+
+/// The refusal of a request that says what its route does not take.
+fn invalid(why: &str) -> HttpError {
+    Refusal::invalid(why.into()).into()
 }

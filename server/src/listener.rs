@@ -3,12 +3,20 @@
 //! This module bounds connections for all routes: their number, the time for a request's head, and
 //! the least rate at which peers read. The connection of a peer that reads too slowly is closed;
 //! the events stay in its inbox.
+//!
+//! A write that has to wait opens a window. Within each window the peer must read as many bytes as
+//! the least rate requires. Time without waiting data does not count, and a rest as long as a
+//! window ends it. Progress alone is not enough: a peer that reads single bytes would hold an
+//! answer for ever. Reading all waiting data is not enough either: a stream always has more.
+//!
+//! A shutdown does not wait for a peer that reads nothing.
 
-mod pace;
-mod waits;
-
+use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -23,16 +31,13 @@ use server_chat::service::Service;
 use server_chat::task;
 use server_settings::os_error::reason;
 use socket2::SockRef;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
-
-use pace::Paced;
-
-pub use pace::Pace;
 
 /// The limits of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -60,10 +65,8 @@ impl Default for ConnectionLimits {
 #[must_use]
 pub fn raise_file_limit() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
-        tracing::debug!(
-            error = reason(&error),
-            "the limit of open files stays as it is"
-        );
+        let told = "the limit of open files stays as it is";
+        tracing::debug!(error = reason(&error), "{told}");
         rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(soft, _)| soft)
     })
 }
@@ -113,14 +116,14 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
+        let refused = |why| node.metrics().count(Row::ConnectionsRefused, why);
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!(error = reason(&error), "cannot accept a connection");
                 }
-                node.metrics()
-                    .count(Row::ConnectionsRefused, "not_accepted");
+                refused("not_accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -130,7 +133,7 @@ pub async fn serve(
         let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {
-                node.metrics().count(Row::ConnectionsRefused, "full");
+                refused("full");
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
                     open.spawn(task::boxed(async move {
                         refuse_connection(stream, full).await;
@@ -141,10 +144,8 @@ pub async fn serve(
             }
         };
         if let Err(error) = prepare(&stream, limits.pace.window) {
-            tracing::debug!(
-                error = reason(&error),
-                "a connection keeps the machine's own settings"
-            );
+            let told = "a connection keeps the machine's own settings";
+            tracing::debug!(error = reason(&error), "{told}");
         }
         let app = app.clone();
         let stop = stop.clone();
@@ -170,7 +171,7 @@ pub async fn serve(
 }
 
 /// Configures a connection's buffers and timeouts.
-fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
+fn prepare(stream: &TcpStream, stall: Duration) -> io::Result<()> {
     // Answers are small and are sent at once: waiting to fill a packet would add 40 ms to each.
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
@@ -228,5 +229,310 @@ async fn connection(
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// The least rate at which a peer must read waiting data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The length of a window, and so the longest time without any reading.
+    pub window: Duration,
+    /// Bytes per second.
+    pub least_rate: u64,
+}
+
+impl Pace {
+    /// The number of bytes that must be read within a window.
+    fn least(self) -> u128 {
+        u128::from(self.least_rate) * self.window.as_millis() / 1_000
+    }
+}
+
+/// A connection whose peer must keep the pace.
+#[derive(Debug)]
+struct Paced<S> {
+    inner: S,
+    pace: Pace,
+    /// The current window, since data waited for the peer.
+    window: Option<Window>,
+    waits: Arc<Waits>,
+}
+
+#[derive(Debug)]
+struct Window {
+    ends: Pin<Box<Sleep>>,
+    taken: u128,
+    /// The instant since which no data waits for the peer; none while some waits.
+    rests: Option<Instant>,
+}
+
+impl Window {
+    fn new(pace: Pace) -> Self {
+        Self {
+            ends: Box::pin(sleep_until(Instant::now() + pace.window)),
+            taken: 0,
+            rests: None,
+        }
+    }
+
+    /// Data waits again: the window continues, or restarts after a long rest.
+    fn resume(&mut self, pace: Pace) {
+        let Some(since) = self.rests.take() else {
+            return;
+        };
+        let rest = since.elapsed();
+        if rest >= pace.window {
+            *self = Self::new(pace);
+        } else {
+            let ends = self.ends.deadline() + rest;
+            self.ends.as_mut().reset(ends);
+        }
+    }
+}
+
+impl<S> Paced<S> {
+    /// Wraps a connection. Also returns the count of its waiting writes.
+    fn new(inner: S, pace: Pace) -> (Self, Arc<Waits>) {
+        let waits = Arc::<Waits>::default();
+        let paced = Self {
+            inner,
+            pace,
+            window: None,
+            waits: Arc::clone(&waits),
+        };
+        (paced, waits)
+    }
+
+    /// Counts the bytes of a write, or lets it wait while the peer keeps the pace.
+    fn wrote(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        self.waits.wrote(&polled);
+        match (&polled, &mut self.window) {
+            (Poll::Ready(Ok(taken)), Some(window)) => window.taken += *taken as u128,
+            (Poll::Pending, window) => {
+                let pace = self.pace;
+                let window = window.get_or_insert_with(|| Window::new(pace));
+                window.resume(pace);
+                while window.ends.as_mut().poll(context).is_ready() {
+                    // A peer that reads nothing is too slow at any rate.
+                    if window.taken < pace.least().max(1) {
+                        let why = "the peer takes what it is sent too slowly";
+                        return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)));
+                    }
+                    window.taken = 0;
+                    window.ends.as_mut().reset(Instant::now() + pace.window);
+                }
+            }
+            (Poll::Ready(_), _) => {}
+        }
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
+        self.wrote(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write_vectored(context, bytes);
+        self.wrote(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    /// Called when nothing is left to write.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(window) = &mut self.window {
+            window.rests.get_or_insert_with(Instant::now);
+        }
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+/// How long a peer may read nothing during a shutdown.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Twice the number of writes that began to wait for the peer, plus one while one waits.
+#[derive(Debug, Default)]
+struct Waits(AtomicU64);
+
+impl Waits {
+    /// The number of the current wait; none if no write waits.
+    fn current(&self) -> Option<u64> {
+        let count = self.0.load(Ordering::Relaxed);
+        (count % 2 == 1).then_some(count)
+    }
+
+    /// Returns when the peer has read nothing for `LONG` while data waits.
+    async fn for_long(&self) {
+        loop {
+            let before = self.current();
+            tokio::time::sleep(LONG).await;
+            if before.is_some() && before == self.current() {
+                return;
+            }
+        }
+    }
+
+    /// Counts a write attempt.
+    fn wrote<T>(&self, polled: &Poll<T>) {
+        let waits = self.current().is_some();
+        if waits != polled.is_pending() {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::DuplexStream;
+
+    use super::*;
+
+    const PACE: Pace = Pace {
+        window: Duration::from_secs(10),
+        least_rate: 2,
+    };
+
+    /// Writes two hundred bytes to a peer that reads this many of them every second.
+    async fn taken_by(
+        mut peer: DuplexStream,
+        server: DuplexStream,
+        bytes: usize,
+    ) -> io::Result<()> {
+        let (mut server, _) = Paced::new(server, PACE);
+        let writing = tokio::spawn(async move {
+            server.write_all(&[b'x'; 200]).await?;
+            server.flush().await
+        });
+        let mut taken = vec![0; bytes];
+        while !writing.is_finished() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if bytes > 0 && peer.read(&mut taken).await? == 0 {
+                break;
+            }
+        }
+        writing.await?
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_below_the_least_rate_is_closed() {
+        for (bytes, is_cut) in [(0, true), (1, true), (2, false), (50, false)] {
+            let (server, peer) = tokio::io::duplex(8);
+            let wrote = taken_by(peer, server, bytes).await;
+            let cut = wrote.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+            assert_eq!(cut, is_cut, "{bytes} bytes a second");
+        }
+    }
+
+    /// Sends words of nine bytes one by one, each flushed, to a peer that reads one word in this
+    /// many seconds.
+    async fn words_taken_each(seconds: u64) -> io::Result<()> {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let (mut server, _) = Paced::new(server, PACE);
+        let writing = tokio::spawn(async move {
+            for _ in 0..20 {
+                server.write_all(b"123456789").await?;
+                server.flush().await?;
+            }
+            Ok(())
+        });
+        while !writing.is_finished() {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            let mut word = [0; 9];
+            if peer.read_exact(&mut word).await.is_err() {
+                break;
+            }
+        }
+        writing.await?
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_always_has_unread_bytes_counts_as_slow() {
+        assert!(words_taken_each(3).await.is_ok());
+        let slow = words_taken_each(6).await.unwrap_err();
+        assert_eq!(slow.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_peer_starts_a_new_window() {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let (mut server, _) = Paced::new(server, PACE);
+        for _ in 0..5 {
+            let taking = async {
+                tokio::time::sleep(PACE.window * 9 / 10).await;
+                peer.read_exact(&mut [0; 9]).await.unwrap();
+            };
+            let (wrote, ()) = tokio::join!(server.write_all(b"123456789"), taking);
+            wrote.unwrap();
+            server.flush().await.unwrap();
+            tokio::time::sleep(PACE.window).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_without_unsent_bytes_has_no_deadline() {
+        let (server, mut peer) = tokio::io::duplex(8);
+        let (mut server, _) = Paced::new(server, PACE);
+        for _ in 0..3 {
+            server.write_all(b"12345678").await.unwrap();
+            server.flush().await.unwrap();
+            let mut taken = [0; 8];
+            peer.read_exact(&mut taken).await.unwrap();
+            tokio::time::sleep(PACE.window * 10).await;
+        }
+        assert!(server.window.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_peer_that_reads_nothing_is_closed() {
+        let (server, mut peer) = tokio::io::duplex(4);
+        let pace = Pace {
+            window: LONG * 1_000,
+            least_rate: 0,
+        };
+        let (mut server, waits) = Paced::new(server, pace);
+        server.write_all(b"1234").await.unwrap();
+        assert_eq!(waits.current(), None);
+        let given_up = tokio::time::timeout(LONG * 10, waits.for_long());
+        assert!(given_up.await.is_err(), "nothing waits");
+        let writing = tokio::spawn(async move { server.write_all(&[b'x'; 100]).await });
+        let mut taken = [0; 4];
+        for _ in 0..5 {
+            peer.read_exact(&mut taken).await.unwrap();
+            let soon = tokio::time::timeout(LONG / 2, waits.for_long());
+            assert!(soon.await.is_err(), "it takes something now and then");
+        }
+        waits.for_long().await;
+        assert!(!writing.is_finished());
     }
 }

@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-use crate::requests;
+use crate::serve::ACCESS_LOG;
 
 /// How the targets of our own crates begin. Other libraries log what passes through them at the levels below
 /// `info`: messages, handles, the secrets of connections. So they are heard from `info` on.
@@ -43,7 +43,7 @@ pub fn filter(level: Level) -> Targets {
         .with_target(SILENT, LevelFilter::OFF)
         .with_target(START, LevelFilter::INFO)
         // Its lines are written only if they are asked for.
-        .with_target(requests::LOG, LevelFilter::INFO)
+        .with_target(ACCESS_LOG, LevelFilter::INFO)
 }
 
 /// Whether standard error shows colours.
@@ -55,19 +55,12 @@ pub(crate) fn is_coloured() -> bool {
 pub fn start(form: LogForm, level: Level) {
     let registry = tracing_subscriber::registry();
     let to = || -> &'static LossyOutput { &STDERR };
-    match form {
-        LogForm::Pretty => {
-            let lines = fmt::layer()
-                .with_writer(to)
-                .with_ansi(is_coloured())
-                .with_target(false);
-            registry.with(lines.with_filter(filter(level))).init();
-        }
-        LogForm::Json => {
-            let lines = fmt::layer().json().with_writer(to);
-            registry.with(lines.with_filter(filter(level))).init();
-        }
-    }
+    let lines = fmt::layer().with_writer(to);
+    let lines = match form {
+        LogForm::Pretty => lines.with_ansi(is_coloured()).with_target(false).boxed(),
+        LogForm::Json => lines.json().boxed(),
+    };
+    registry.with(lines.with_filter(filter(level))).init();
     panic::set_hook(Box::new(log_panic));
 }
 

@@ -7,29 +7,17 @@
 //! a resumed stream continues from the inbox's own cursor.
 //!
 //! ```text
-//! POST ──► handler ──► calling ──► Service           (tools, with progress and cancellation)
+//! POST ──► handler ──► Service                       (tools, with progress and cancellation)
 //! GET  ──► sessions ─► listener ─► EventStream       (pushes of ≤ 2025-11-25)
 //! listen ► handler ──► listener ─► EventStream       (2026-07-28, and stdio)
 //! ```
 
-mod batch;
-mod calling;
-mod follows;
 mod handler;
-pub(crate) mod inbox;
-mod kept;
 mod listener;
 pub(crate) mod listing;
-mod marks;
-mod opening;
-mod pooled_transport;
 mod replies;
 mod session;
-mod session_ids;
-mod session_stream;
-mod session_tables;
 mod sessions;
-mod taking_up;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,18 +26,17 @@ use axum::Router;
 use axum::http::request::Parts;
 use chat_core::{Config, Span};
 use rmcp::handler::server::ServerHandler;
-use rmcp::transport::streamable_http_server::session::SessionStore;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use server_chat::service::{RequestOrigin, Service};
-use server_settings::{OutputSchemas, Toolset};
+use server_settings::Toolset;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::max_body;
 
 pub use handler::Chat;
-pub use session_tables::SessionTables;
+pub use sessions::SessionTables;
 
-use sessions::Sessions;
+use sessions::{SessionIds, Sessions};
 
 /// Identifies the caller from the head of its request.
 pub type CallerOf = Arc<dyn Fn(&Parts) -> RequestOrigin + Send + Sync>;
@@ -70,7 +57,7 @@ pub struct McpOptions {
     /// The toolsets of `/mcp`; each also has its own path.
     pub toolsets: Vec<Toolset>,
     /// Whether the list of tools has the schemas of results.
-    pub output_schemas: OutputSchemas,
+    pub output_schemas: bool,
     /// How long a participant may be silent, and how long in the line, as the tools say.
     pub silence: [Span; 2],
     /// Identifies callers.
@@ -108,7 +95,7 @@ impl McpOptions {
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
         Self {
             toolsets: Toolset::ALL.to_vec(),
-            output_schemas: OutputSchemas::Listed,
+            output_schemas: true,
             silence: silence(&Config::default()),
             caller,
             closing,
@@ -137,11 +124,10 @@ pub fn router_of<H: ServerHandler>(
     options: &McpOptions,
     around: impl Fn(Chat) -> H + Clone + Send + Sync + 'static,
 ) -> Router {
-    let sessions = Arc::new(Sessions::new(service.clone(), options));
-    options.sessions.add(&sessions);
-    sessions::expire(&sessions, options);
+    let options = &Arc::new(options.clone());
+    let sessions = Sessions::start(service.clone(), options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
-        let chat = Chat::over_http(service.clone(), service.tools(sets), options);
+        let chat = Chat::over_http(service.clone(), service.tools(sets), Arc::clone(options));
         let around = around.clone();
         let make = move || Ok(around(chat.clone()));
         let config = config(options, &sessions);
@@ -172,6 +158,6 @@ fn config(options: &McpOptions, sessions: &Sessions) -> StreamableHttpServerConf
         .with_sse_keep_alive(Some(options.keep_alive))
         .with_sse_retry(None)
         .with_max_request_body_bytes(options.max_body_bytes);
-    config.session_store = Some(Arc::clone(&sessions.ids) as Arc<dyn SessionStore>);
+    config.session_store = Some(Arc::<SessionIds>::clone(&sessions.ids));
     config
 }

@@ -5,7 +5,7 @@
 #[cfg(feature = "cluster")]
 mod cluster;
 
-use std::io::{BufWriter, IsTerminal as _, LineWriter, StdoutLock, Write};
+use std::io::{BufWriter, LineWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use server_chat::lossy_output::{Patient, STDERR, STDOUT};
 use server_chat::render_text;
 use server_chat::service::Service;
-use server_settings::cli::{self, Cli, Command, LogForm, ServeArgs, StdioArgs, TokenArgs};
+use server_settings::cli::{self, Cli, Command, DemoArgs, LogForm, ServeArgs, StdioArgs};
 use server_settings::os_error::reason;
-use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
+use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use server_storage::private;
 use signal_hook::consts::SIGXFSZ;
 use tokio::runtime::{Builder, Runtime};
@@ -28,7 +28,7 @@ use crate::health_check;
 use crate::logs;
 use crate::serve::{ServeError, Server};
 use crate::stdio;
-use crate::upkeep::{self, Form, UpkeepError};
+use crate::upkeep::{self, UpkeepError};
 
 /// The exit code for invalid settings.
 const USAGE: u8 = 2;
@@ -78,68 +78,41 @@ fn perform(cli: Cli) -> ExitCode {
     if !matches!(cli.command, Some(Command::Man { .. })) {
         private::restrict_new_files();
     }
-    match cli.command {
-        None => serve(&cli.serve, Unnamed::InUsualFolder, &DemoMode::Nothing),
-        Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &DemoMode::Nothing),
-        Some(Command::Stdio(args)) => converse(&args),
-        Some(Command::Demo(args)) => {
-            let pace = Duration::from_micros(args.pace.0);
-            let play = if args.once {
-                DemoMode::Once(pace)
-            } else {
-                DemoMode::Always(pace)
-            };
-            serve(&args.serve, Unnamed::InMemory, &play)
+    let command = cli.command;
+    match command.unwrap_or_else(|| Command::Serve(Box::new(cli.serve))) {
+        Command::Serve(args) => serve(&args, Unnamed::InUsualFolder, None),
+        Command::Stdio(args) => converse(*args),
+        Command::Demo(args) => serve(&args.serve, Unnamed::InMemory, Some(&args)),
+        Command::Export(args) => keep(args.data, upkeep::export),
+        Command::Records(args) => keep(args.data, upkeep::records),
+        Command::Backup { to, data } => keep(data.data, |data, out| upkeep::backup(data, &to, out)),
+        Command::Restore { from, data } => {
+            keep(data, |data, out| upkeep::restore(&from, data, out))
         }
-        Some(Command::Export(args)) => keep(args.data, upkeep::export),
-        Some(Command::Records(args)) => keep(args.data, |data, out| {
-            match std::io::stdout().is_terminal() {
-                true => Err(UpkeepError::Terminal),
-                false => upkeep::records(data, out),
-            }
-        }),
-        Some(Command::Backup(args)) => keep(args.data.data, |data, out| {
-            upkeep::backup(data, &args.to, out)
-        }),
-        Some(Command::Restore(args)) => keep(args.data, |data, out| {
-            upkeep::restore(&args.from, data, out)
-        }),
-        Some(Command::Inspect(args)) => {
-            let form = match args.json {
-                true => Form::Json,
-                false => Form::Text,
-            };
-            keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
+        Command::Inspect { data, json } => {
+            keep(data.data, |data, out| upkeep::inspect(data, json, out))
         }
-        Some(Command::Token(args)) => done(print_token(&args)),
+        Command::Token { name, file } => {
+            let token = new_token(&name, file.as_deref());
+            done(token.and_then(|token| Ok(output().write_all(token.as_bytes())?)))
+        }
         #[cfg(feature = "cluster")]
-        Some(Command::Cluster { command }) => cluster::perform(command),
+        Command::Cluster { command } => cluster::perform(command),
         #[cfg(not(feature = "cluster"))]
-        Some(Command::Cluster { .. }) => {
-            complain(&server_settings::SettingsError::NoCluster);
-            ExitCode::from(USAGE)
+        Command::Cluster { .. } => misused(&server_settings::NO_CLUSTER),
+        Command::Healthcheck { listen } => {
+            done(health_check::check(listen.unwrap_or(DEFAULT_LISTEN)))
         }
-        Some(Command::Healthcheck(args)) => {
-            done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
+        Command::Completions { shell } => {
+            let written = cli::completions(shell, &mut output());
+            let unwritten = "the output cannot be written";
+            done(written.map_err(|error| format!("{unwritten}: {}", reason(&error))))
         }
-        Some(Command::Completions { shell }) => {
-            let written = manual::completions(shell, &mut output());
-            done(
-                written
-                    .map_err(|error| format!("the output cannot be written: {}", reason(&error))),
-            )
-        }
-        Some(Command::Man { folder }) => done(
-            manual::pages(&folder)
+        Command::Man { folder } => done(
+            cli::manual_pages(&folder)
                 .map_err(|error| format!("{}: {}", folder.display(), reason(&error))),
         ),
     }
-}
-
-/// Makes a token, and prints it.
-fn print_token(args: &TokenArgs) -> Result<(), Box<dyn std::error::Error>> {
-    let token = new_token(&args.name, args.file.as_deref())?;
-    Ok(output().write_all(token.as_bytes())?)
 }
 
 /// The output of a command.
@@ -166,10 +139,7 @@ fn keep(
 ) -> ExitCode {
     let data = match named.map_or_else(usual_folder, Ok) {
         Ok(data) => data,
-        Err(why) => {
-            complain(&why);
-            return ExitCode::from(USAGE);
-        }
+        Err(why) => return misused(&why),
     };
     let mut out = BufWriter::new(output());
     match work(&data, &mut out).and_then(|()| Ok(out.flush()?)) {
@@ -183,25 +153,17 @@ fn keep(
     }
 }
 
-/// The demonstration on a server.
-enum DemoMode {
-    Nothing,
-    /// One run; then the server stops.
-    Once(Duration),
-    /// Repeated runs.
-    Always(Duration),
-}
-
-impl DemoMode {
-    /// Runs the demonstration, and returns when the server should stop.
-    async fn on(&self, service: &Service) -> Result<(), DemoError> {
-        // The conversation goes on, also when nobody reads it here.
-        let play = |pace: &Duration| Demo::new(service, LineWriter::new(&STDOUT), *pace);
-        match self {
-            Self::Nothing => std::future::pending().await,
-            Self::Once(pace) => play(pace).once().await,
-            Self::Always(pace) => play(pace).forever().await,
-        }
+/// Runs the demonstration, if there is one, and returns when the server should stop.
+async fn play(demo: Option<&DemoArgs>, service: &Service) -> Result<(), DemoError> {
+    let Some(args) = demo else {
+        return std::future::pending().await;
+    };
+    let pace = Duration::from_micros(args.pace.0);
+    // The conversation goes on, also when nobody reads it here.
+    let demo = Demo::new(service, LineWriter::new(&STDOUT), pace);
+    match args.once {
+        true => demo.once().await,
+        false => demo.forever().await,
     }
 }
 
@@ -217,22 +179,24 @@ fn complain(why: &dyn std::fmt::Display) {
     STDERR.push(format!("{word} {why}\n").as_bytes());
 }
 
-fn serve(args: &ServeArgs, unnamed: Unnamed, play: &DemoMode) -> ExitCode {
+/// Says what is wrong with the settings.
+fn misused(why: &dyn std::fmt::Display) -> ExitCode {
+    complain(why);
+    ExitCode::from(USAGE)
+}
+
+fn serve(args: &ServeArgs, unnamed: Unnamed, demo: Option<&DemoArgs>) -> ExitCode {
     with_settings(args, unnamed, |runtime, settings| {
-        runtime.block_on(run(settings, play))
+        runtime.block_on(run(settings, demo))
     })
 }
 
-fn converse(args: &StdioArgs) -> ExitCode {
+fn converse(mut args: StdioArgs) -> ExitCode {
     // A client whose user left its form empty passes an empty token.
-    let token = args.token.clone().filter(|token| !token.is_empty());
-    let args = &StdioArgs {
-        token,
-        ..args.clone()
-    };
+    args.token = args.token.filter(|token| !token.is_empty());
     // Several clients on one machine may each have a server of their own.
     with_settings(&args.serve, Unnamed::InMemory, |runtime, settings| {
-        runtime.block_on(stdio::run(args, settings))?;
+        runtime.block_on(stdio::run(&args, settings))?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -248,53 +212,38 @@ fn with_settings(
 ) -> ExitCode {
     let settings = match Settings::gather(args, unnamed) {
         Ok(settings) => settings,
-        Err(why) => {
-            complain(&why);
-            return ExitCode::from(USAGE);
-        }
+        Err(why) => return misused(&why),
     };
     logs::start(settings.log, settings.log_level);
-    keep_pages_small();
+    // The allocator requests huge pages, and the first write to one waits until the system has found
+    // and cleared two contiguous mebibytes: several milliseconds, in which other calls wait, too.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::debug!(%error, "pages stay as the system gives them");
+    }
     let runtime = match Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(why) => {
-            complain(&why);
-            return ExitCode::FAILURE;
-        }
+        Err(why) => return done(Err(why)),
     };
     let worked = work(&runtime, &settings);
     // A pending read of stdin would block the process.
     runtime.shutdown_background();
     worked.unwrap_or_else(|why| {
-        complain(&why);
         let cause = why.downcast_ref::<ServeError>();
         match cause.is_some_and(ServeError::is_of_settings) {
-            true => ExitCode::from(USAGE),
-            false => ExitCode::FAILURE,
+            true => misused(&why),
+            false => done(Err(why)),
         }
     })
 }
 
-/// Disables huge pages for this process. The allocator requests them, and the first write to one
-/// waits until the system has found and cleared two contiguous mebibytes: several milliseconds, in
-/// which other calls wait, too.
-#[cfg(target_os = "linux")]
-fn keep_pages_small() {
-    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%error, "pages stay as the system gives them");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-const fn keep_pages_small() {}
-
 /// Serves until a signal.
-async fn run(settings: &Settings, play: &DemoMode) -> Done {
-    let mut signals = Signals::listen()?;
+async fn run(settings: &Settings, demo: Option<&DemoArgs>) -> Done {
+    let mut signals = signals()?;
     let mut server = Server::start(settings).await?;
     announce(&server, settings);
     let service = server.service.clone();
-    let mut playing = std::pin::pin!(play.on(&service));
+    let mut playing = std::pin::pin!(play(demo, &service));
     loop {
         tokio::select! {
             died = server.died() => return Err(died.into()),
@@ -302,11 +251,13 @@ async fn run(settings: &Settings, play: &DemoMode) -> Done {
                 played?;
                 break;
             }
-            wanted = signals.next() => match wanted {
-                Wanted::Reload if matches!(play, DemoMode::Nothing) => server.reload(),
+            stops = next_stops(&mut signals) => {
                 // The terminal of a demonstration is gone, and with it who looks at it.
-                Wanted::Reload | Wanted::Stop => break,
-            },
+                if stops || demo.is_some() {
+                    break;
+                }
+                server.reload();
+            }
         }
     }
     let first = Instant::now();
@@ -316,7 +267,7 @@ async fn run(settings: &Settings, play: &DemoMode) -> Done {
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        () = signals.second_stop(first) => {
+        () = second_stop(&mut signals, first) => {
             tracing::warn!("stopped at once");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -359,34 +310,30 @@ fn announce(server: &Server, settings: &Settings) {
     }
 }
 
-/// Signals that request a shutdown, or a reading of the token files.
-struct Signals {
-    hangup: Signal,
-    terminate: Signal,
-    interrupt: Signal,
+/// The signals that request a reading of the token files, and, both of them, a shutdown.
+type Signals = [Signal; 3];
+
+fn signals() -> std::io::Result<Signals> {
+    let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+    Ok([
+        signal(SignalKind::hangup())?,
+        signal(terminate)?,
+        signal(interrupt)?,
+    ])
 }
 
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+/// Waits for a signal, and returns whether it requests a shutdown.
+async fn next_stops([hangup, terminate, interrupt]: &mut Signals) -> bool {
+    tokio::select! {
+        _ = terminate.recv() => true,
+        _ = interrupt.recv() => true,
+        _ = hangup.recv() => false,
     }
+}
 
-    async fn next(&mut self) -> Wanted {
-        tokio::select! {
-            _ = self.terminate.recv() => Wanted::Stop,
-            _ = self.interrupt.recv() => Wanted::Stop,
-            _ = self.hangup.recv() => Wanted::Reload,
-        }
-    }
-
-    /// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
-    async fn second_stop(&mut self, first: Instant) {
-        while self.next().await == Wanted::Reload || is_same_stop(first, Instant::now()) {}
-    }
+/// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
+async fn second_stop(signals: &mut Signals, first: Instant) {
+    while !next_stops(signals).await || is_same_stop(first, Instant::now()) {}
 }
 
 /// The time within which further signals belong to the first one. `timeout` and shells send two at
@@ -396,13 +343,6 @@ const SAME_STOP: Duration = Duration::from_millis(500);
 /// Whether two signals are one request for a shutdown.
 fn is_same_stop(first: Instant, second: Instant) -> bool {
     second.saturating_duration_since(first) < SAME_STOP
-}
-
-/// The request of a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    Stop,
-    Reload,
 }
 
 #[cfg(test)]

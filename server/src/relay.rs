@@ -6,39 +6,37 @@
 //! participants are absent: they keep their places for the usual grace, and a client that passes the
 //! handle is one of them again.
 
-mod bounded;
-mod progress;
-mod pushes;
 mod upstream;
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use futures_util::StreamExt as _;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorCode, ErrorData,
-    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    ListToolsResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, Peer, SubscriptionContext, SubscriptionSink};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use server_chat::identity::Handle;
+use server_chat::identity::{Handle, ReaderId};
+use server_chat::render_text;
 use server_chat::scope::CallerScope;
+use server_chat::task;
 use server_chat::tools::{NOTHING, Tool};
-use server_settings::OutputSchemas;
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::inbox::{self, MAX_FOLLOWED};
-use crate::mcp::listing;
+use crate::mcp::listing::{
+    self, Context, MAX_FOLLOWED, PUSHED, Paged, Reply, Templates, takes_events,
+};
 
-use progress::ClientProgress;
-pub use pushes::Pushes;
-use pushes::Start;
+use upstream::ClientProgress;
 pub use upstream::{ServerKind, Upstream, UpstreamError};
 
 /// The number of attempts of a call to a server that does not answer, and the pause between two of
@@ -50,7 +48,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Relay {
     upstream: Upstream,
     tools: Vec<Tool>,
-    output_schemas: OutputSchemas,
+    output_schemas: bool,
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -60,21 +58,24 @@ pub struct Relay {
     /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,
     pushes: Pushes,
-    gone: CancellationToken,
+    /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
+    pub gone: CancellationToken,
 }
 
-/// A registration of a participant.
-#[derive(Clone, Debug)]
-struct Registration {
-    handle: Handle,
-    /// The call that registers it again; none if a break registered it, which must not be repeated.
-    again: Option<(Tool, Map<String, Value>)>,
-}
+type Arguments = Map<String, Value>;
+
+/// A registration of a participant: its handle, and the call that registers it again; none if a break
+/// registered it, which must not be repeated.
+type Registration = (Handle, Option<(Tool, Arguments)>);
+
+/// Where the progress of a call goes, and what comes of it.
+type Progress<'a> = Option<&'a ClientProgress>;
+type Called = Result<Value, UpstreamError>;
 
 impl Relay {
     /// A relay to this server that offers these tools.
     #[must_use]
-    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: OutputSchemas) -> Self {
+    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: bool) -> Self {
         let gone = CancellationToken::new();
         Self {
             pushes: Pushes::new(upstream.clone(), gone.clone()),
@@ -89,14 +90,8 @@ impl Relay {
         }
     }
 
-    /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
-    #[must_use]
-    pub fn gone(&self) -> CancellationToken {
-        self.gone.clone()
-    }
-
     /// The handle of a call without one, by the server's rule.
-    fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
+    fn implicit(&self, tool: Tool, arguments: &Arguments) -> Option<Handle> {
         if !tool.mints() {
             return self.scope.only();
         }
@@ -107,12 +102,7 @@ impl Relay {
     }
 
     /// Calls a tool. If the server has lost the participant in a restart, calls again once.
-    async fn call(
-        &self,
-        tool: Tool,
-        mut arguments: Map<String, Value>,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+    async fn call(&self, tool: Tool, mut arguments: Arguments, progress: Progress<'_>) -> Called {
         let passed = said(&arguments, "handle");
         let mut handle = match passed {
             Some(text) => Some(Handle::given(text)),
@@ -142,22 +132,15 @@ impl Relay {
     }
 
     /// Makes a call with several attempts: the server may be restarting.
-    async fn try_call(
-        &self,
-        tool: Tool,
-        arguments: &Map<String, Value>,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+    async fn try_call(&self, tool: Tool, arguments: &Arguments, progress: Progress<'_>) -> Called {
         let mut tries = 0;
         loop {
             let params = json!({ "name": tool.name(), "arguments": arguments });
-            let tried = self
-                .upstream
-                .ask(("tools/call", Some(tool.name())), params, progress)
-                .await;
+            let asked = ("tools/call", Some(tool.name()));
+            let tried = self.upstream.ask(asked, params, progress).await;
             tries += 1;
             match tried {
-                Err(UpstreamError::Unreachable { .. })
+                Err(UpstreamError::Unreachable(_))
                     if tries < TRIES && may_repeat(tool, arguments) =>
                 {
                     tokio::time::sleep(PAUSE).await;
@@ -172,30 +155,36 @@ impl Relay {
     /// if its tool does; otherwise the refusal stands.
     async fn call_again(
         &self,
-        (tool, mut asked): (Tool, Map<String, Value>),
+        (tool, mut asked): (Tool, Arguments),
         lost: &Handle,
         refused: Value,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
+        progress: Progress<'_>,
+    ) -> Called {
         let mut minting = Some(self.minting.lock().await);
         let is_implicit = said(&asked, "handle").is_none();
         asked.remove("handle");
-        let known = lock(&self.registered)
-            .iter()
-            .find(|one| one.handle == *lost)
-            .cloned();
-        let again = match known.as_ref().map(|known| known.again.clone()) {
-            Some(Some(first)) => self.register_again(lost, first).await?,
-            Some(None) => None,
+        let is_it = |(handle, _): &&Registration| handle == lost;
+        let known = lock(&self.registered).iter().find(is_it).cloned();
+        let is_known = known.is_some();
+        let again = match known {
+            Some((_, Some((tool, arguments)))) => {
+                let result = self.try_call(tool, &arguments, None).await?;
+                self.forget(lost);
+                let again = self.learn(tool, arguments, None, &result);
+                if again.is_some() {
+                    tracing::info!("the server had forgotten this client, which registered again");
+                }
+                again
+            }
             None if is_implicit => self.implicit(tool, &asked).filter(|one| one != lost),
-            None => None,
+            Some((_, None)) | None => None,
         };
         self.forget(lost);
         let mut arguments = asked.clone();
         if let Some(handle) = &again {
             arguments.insert("handle".into(), handle.expose().into());
             minting = None;
-        } else if !tool.mints() || known.is_none() && !is_implicit {
+        } else if !tool.mints() || !is_known && !is_implicit {
             return Ok(refused);
         }
         let result = self.try_call(tool, &arguments, progress).await?;
@@ -204,22 +193,8 @@ impl Relay {
         Ok(result)
     }
 
-    async fn register_again(
-        &self,
-        lost: &Handle,
-        (tool, arguments): (Tool, Map<String, Value>),
-    ) -> Result<Option<Handle>, UpstreamError> {
-        let result = self.try_call(tool, &arguments, None).await?;
-        self.forget(lost);
-        let again = self.learn(tool, arguments, None, &result);
-        if again.is_some() {
-            tracing::info!("the server had forgotten this client, which registered again");
-        }
-        Ok(again)
-    }
-
     /// Follows the inbox of a participant, which is present until the client is gone. As over HTTP, a
-    /// second call shows that the process is not that of one call alone (see `mcp/follows.rs`).
+    /// second call shows that the process is not that of one call alone (see `mcp/listener.rs`).
     fn called_as(&self, handle: &Handle) {
         let mut called = lock(&self.called);
         let is_known = called.contains(handle.expose());
@@ -228,21 +203,21 @@ impl Relay {
         }
         drop(called);
         if is_known || self.pushes.takes_events() {
-            self.pushes.participates(handle, Start::Now);
+            self.pushes.participates(handle, None);
         }
     }
 
     fn forget(&self, handle: &Handle) {
         self.scope.forget(handle);
         lock(&self.called).remove(handle.expose());
-        lock(&self.registered).retain(|one| one.handle != *handle);
+        lock(&self.registered).retain(|(known, _)| known != handle);
     }
 
     /// Records a registration in the result; returns a new handle.
     fn learn(
         &self,
         tool: Tool,
-        mut arguments: Map<String, Value>,
+        mut arguments: Arguments,
         called_as: Option<&Handle>,
         result: &Value,
     ) -> Option<Handle> {
@@ -254,34 +229,32 @@ impl Relay {
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
         if called_as.is_some() {
-            self.pushes.participates(&handle, Start::Now);
+            self.pushes.participates(&handle, None);
             return None;
         }
         if self.pushes.takes_events() {
-            self.pushes.participates(&handle, Start::Beginning);
+            self.pushes.participates(&handle, BEGINNING);
         }
         lock(&self.called).insert(handle.expose().into());
         // A key would return the first outcome, and a handle would not register.
         arguments.remove("request_key");
         arguments.remove("handle");
         let is_break = matches!(tool, Tool::Break(_));
-        lock(&self.registered).push(Registration {
-            handle: handle.clone(),
-            again: (!is_break).then_some((tool, arguments)),
-        });
+        let again = (!is_break).then_some((tool, arguments));
+        lock(&self.registered).push((handle.clone(), again));
         Some(handle)
     }
 }
 
 /// A text argument, unless it stands for nothing.
-fn said<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+fn said<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
     let text = arguments.get(name)?.as_str()?;
     (!NOTHING.contains(&text)).then_some(text)
 }
 
 /// Whether a call may be repeated although the first attempt may have arrived: it only reads, or
 /// has a key.
-fn may_repeat(tool: Tool, arguments: &Map<String, Value>) -> bool {
+fn may_repeat(tool: Tool, arguments: &Arguments) -> bool {
     tool.is_read_only() || said(arguments, "request_key").is_some()
 }
 
@@ -318,7 +291,7 @@ fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallT
     for (name, value) in [("code", code), ("message", message), ("next_call", next)] {
         error[name] = value.into();
     }
-    let mut result = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = Some(json!({ "error": error }));
     result
 }
@@ -326,35 +299,28 @@ fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallT
 /// A failure as an error of the protocol.
 fn rpc_error(error: UpstreamError) -> ErrorData {
     match error {
-        UpstreamError::Rpc {
-            code,
-            message,
-            data,
-        } => ErrorData::new(
-            ErrorCode(i32::try_from(code).unwrap_or(ErrorCode::INTERNAL_ERROR.0)),
-            message,
-            data,
-        ),
-        UpstreamError::Address { .. }
-        | UpstreamError::Unreachable { .. }
+        UpstreamError::Rpc(error) => error,
+        UpstreamError::Unreachable(_)
         | UpstreamError::HttpError { .. }
-        | UpstreamError::Slow { .. }
-        | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
+        | UpstreamError::Failed(_) => internal(&error),
     }
 }
 
-type Context = RequestContext<RoleServer>;
+fn internal(error: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// A result of the server in the protocol's form.
+fn read<T: DeserializeOwned>(result: Value) -> Reply<T> {
+    serde_json::from_value(result).map_err(|error| internal(&error))
+}
 
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
         listing::server(listing::capabilities())
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
         Ok(ListToolsResult {
             tools: self
                 .tools
@@ -369,24 +335,18 @@ impl ServerHandler for Relay {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Reply<CallToolResponse> {
         let tool = listing::offered(&self.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
         let called = tokio::select! {
             called = self.call(tool, arguments, progress.as_ref()) => called,
-            () = context.ct.cancelled() => {
-                return Err(ErrorData::internal_error("the request was cancelled", None));
-            }
-            () = self.gone.cancelled() => {
-                return Err(ErrorData::internal_error("the client is gone", None));
-            }
+            () = context.ct.cancelled() => return Err(internal(&"the request was cancelled")),
+            () = self.gone.cancelled() => return Err(internal(&"the client is gone")),
         };
         match called {
-            Ok(result) => serde_json::from_value::<CallToolResult>(result)
-                .map(Into::into)
-                .map_err(|error| ErrorData::internal_error(error.to_string(), None)),
-            Err(error @ UpstreamError::Rpc { .. }) => Err(rpc_error(error)),
+            Ok(result) => read::<CallToolResult>(result).map(Into::into),
+            Err(UpstreamError::Rpc(error)) => Err(error),
             Err(
                 ref error @ UpstreamError::HttpError {
                     status, ref code, ..
@@ -399,11 +359,7 @@ impl ServerHandler for Relay {
         }
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
         Ok(listing::templates())
     }
 
@@ -411,34 +367,22 @@ impl ServerHandler for Relay {
         &self,
         request: ReadResourceRequestParams,
         _: Context,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+    ) -> Reply<ReadResourceResponse> {
         let params = json!({ "uri": request.uri });
-        let upstream = &self.upstream;
-        let read = upstream
-            .ask(("resources/read", Some(&request.uri)), params, None)
-            .await;
-        let read = read.map_err(rpc_error)?;
-        serde_json::from_value::<ReadResourceResult>(read)
-            .map(Into::into)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let asked = ("resources/read", Some(&*request.uri));
+        let result = self.upstream.ask(asked, params, None).await;
+        let result = result.map_err(rpc_error)?;
+        read::<ReadResourceResult>(result).map(Into::into)
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        _: Context,
-    ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox::at(&request.uri)?;
+    async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Reply<()> {
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         self.pushes.subscribe(&reader);
         Ok(())
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: Context,
-    ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox::at(&request.uri)?;
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Reply<()> {
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         self.pushes.unsubscribe(&reader);
         Ok(())
     }
@@ -451,17 +395,203 @@ impl ServerHandler for Relay {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(inbox::accepted(requested))
+        Some(listing::accepted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let mut readers = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            readers.push(inbox::at(uri)?.0);
+            readers.push(listing::inbox_at(uri)?.0);
         }
         let sink = context.sink().clone();
         let request = context.request_context();
         self.pushes.listen(&readers, &sink, &request.ct).await;
         Ok(())
+    }
+}
+
+/// The pause before a stream is opened again. It doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The place before the first event of an inbox.
+const BEGINNING: Option<&str> = Some("0");
+
+/// The inboxes that a client follows.
+#[derive(Clone)]
+struct Pushes {
+    upstream: Upstream,
+    gone: CancellationToken,
+    followed: Arc<Mutex<Followed>>,
+}
+
+#[derive(Default)]
+struct Followed {
+    /// The client, after `initialize` of the older protocol version.
+    peer: Option<Peer<RoleServer>>,
+    /// Whether the client declared that it takes events as notifications of their own.
+    takes_events: bool,
+    /// Each secret whose inbox is followed, with the token that ends its stream.
+    streams: BTreeMap<Box<str>, CancellationToken>,
+}
+
+/// What a stream is for, and by which secret it reads the inbox.
+#[derive(Clone, Debug)]
+enum FollowedInbox {
+    /// The client calls as this participant, which is present while the stream is open. Its events go to
+    /// a client that takes them.
+    Own(Handle),
+    /// The client subscribed to the inbox: it hears that it grew.
+    Subscribed(ReaderId),
+}
+
+impl FollowedInbox {
+    fn secret(&self) -> &str {
+        match self {
+            Self::Own(handle) => handle.expose(),
+            Self::Subscribed(reader) => reader.expose(),
+        }
+    }
+}
+
+impl Pushes {
+    fn new(upstream: Upstream, gone: CancellationToken) -> Self {
+        Self {
+            upstream,
+            gone,
+            followed: Arc::default(),
+        }
+    }
+
+    /// Sets the client after `initialize`.
+    fn attach(&self, peer: Peer<RoleServer>) {
+        let client = peer.peer_info();
+        let mut followed = lock(&self.followed);
+        followed.takes_events = client.is_some_and(|client| takes_events(&client.capabilities));
+        followed.peer = Some(peer);
+    }
+
+    /// Whether the client takes events.
+    fn takes_events(&self) -> bool {
+        lock(&self.followed).takes_events
+    }
+
+    /// Follows the inbox of the client's participant, which is present while the stream is open.
+    /// For a new registration all events are pushed, from the [`BEGINNING`]; otherwise only those from
+    /// now on.
+    fn participates(&self, handle: &Handle, from: Option<&'static str>) {
+        self.begin(FollowedInbox::Own(handle.clone()), from);
+    }
+
+    fn begin(&self, what: FollowedInbox, from: Option<&'static str>) {
+        let mut followed = lock(&self.followed);
+        let streams = &mut followed.streams;
+        if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
+            return;
+        }
+        let ends = self.gone.child_token();
+        streams.insert(what.secret().into(), ends.clone());
+        let pushes = self.clone();
+        task::spawn(async move {
+            tokio::select! {
+                () = pushes.follow(&what, from, None) => {}
+                () = ends.cancelled() => {}
+            }
+            // Another may have begun since this one was ended.
+            if !ends.is_cancelled() {
+                lock(&pushes.followed).streams.remove(what.secret());
+            }
+        });
+    }
+
+    fn subscribe(&self, reader: &ReaderId) {
+        self.begin(FollowedInbox::Subscribed(reader.clone()), None);
+    }
+
+    fn unsubscribe(&self, reader: &ReaderId) {
+        if let Some(ends) = lock(&self.followed).streams.remove(reader.expose()) {
+            ends.cancel();
+        }
+    }
+
+    /// Sends events to a subscription until it is cancelled.
+    async fn listen(
+        &self,
+        readers: &[ReaderId],
+        sink: &SubscriptionSink,
+        cancelled: &CancellationToken,
+    ) {
+        let mut streams = tokio::task::JoinSet::new();
+        for reader in readers {
+            let what = FollowedInbox::Subscribed(reader.clone());
+            let (pushes, sink) = (self.clone(), sink.clone());
+            streams.spawn(async move { pushes.follow(&what, None, Some(&sink)).await });
+        }
+        let all = async { while streams.join_next().await.is_some() {} };
+        tokio::select! {
+            () = all => {}
+            () = cancelled.cancelled() => {}
+            () = self.gone.cancelled() => {}
+        }
+    }
+
+    /// Follows an inbox for a subscription of the newer protocol version, or else for the client of the
+    /// older one: until it does not exist any more, or they are gone.
+    async fn follow(
+        &self,
+        what: &FollowedInbox,
+        from: Option<&str>,
+        told: Option<&SubscriptionSink>,
+    ) {
+        let mut last = from.map(ToOwned::to_owned);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.upstream.events(what, last.as_deref()).await {
+                Ok(mut events) => {
+                    while let Some(Ok(event)) = events.next().await {
+                        pause = FIRST_PAUSE;
+                        if self.tell(what, told, &event).await.is_none() {
+                            return;
+                        }
+                        last = event.id.or(last);
+                    }
+                }
+                // The participant is unknown, or the cursor is from another server.
+                Err(error) if error.is_final() => return,
+                Err(error) => tracing::debug!(%error, "an event stream did not open"),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Tells of an event. Returns nothing if who should hear it is gone.
+    async fn tell(
+        &self,
+        what: &FollowedInbox,
+        told: Option<&SubscriptionSink>,
+        event: &sse_stream::Sse,
+    ) -> Option<()> {
+        // Only events with a place make the inbox grow.
+        let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
+            return Some(());
+        };
+        let pushed = match what {
+            FollowedInbox::Subscribed(reader) => listing::grew(reader.inbox_uri()),
+            FollowedInbox::Own(_) if self.takes_events() && PUSHED.contains(&kind) => {
+                let told = event.data.as_deref().map(str::as_bytes);
+                let told = told.and_then(|told| upstream::parse(told).ok());
+                listing::pushed(kind.to_owned(), told.map(|told| render_text::data(&told)))
+            }
+            FollowedInbox::Own(_) => return Some(()),
+        };
+        if let Some(sink) = told {
+            return sink.send(pushed).await.ok();
+        }
+        let peer = lock(&self.followed).peer.clone();
+        match peer {
+            Some(peer) => peer.send_notification(pushed).await.ok(),
+            None => Some(()),
+        }
     }
 }

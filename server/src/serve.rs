@@ -1,5 +1,20 @@
 //! A whole server: the drivers of its realms, the routes and the listener, assembled, and shut down in
 //! order.
+//!
+//! Several chats in one server are each a realm of its own: names, rooms and handles of one mean nothing
+//! in another.
+//!
+//! | a request names its realm by | as in |
+//! |---|---|
+//! | its path | `/r/arena/mcp` |
+//! | its host | `arena.example.org`, if the realm has that host |
+//! | its bearer token | a line of the token file with `realm=arena` |
+//!
+//! In this order. All other requests are for the first realm, which is there without a name.
+//!
+//! Every request is counted and timed by its route, and logged on demand. Neither names a path, a query or
+//! a header: they may hold secrets, and have no bound. The time is that until the answer begins, so a
+//! waiting check counts with its wait.
 
 use std::io::ErrorKind;
 use std::iter;
@@ -9,8 +24,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{Extension, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, VARY};
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Extension, MatchedPath, Request, State};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, VARY};
+use axum::http::uri::{Authority, PathAndQuery};
+use axum::http::{Method, Uri};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
@@ -18,7 +37,7 @@ use futures_util::future::{select_all, try_join_all};
 use server_chat::capacity::{self, Capacity, Memory};
 use server_chat::driver::{self, Died, Running};
 use server_chat::identity::Secrets;
-use server_chat::metrics::{Exposition, Metrics, Seen};
+use server_chat::metrics::{Exposition, Metrics, Row, Seen};
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_settings::os_error::{advice, reason};
@@ -29,16 +48,14 @@ use server_storage::journal::{self, Journal, MemoryJournal};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
 use crate::guard::{
-    self, AllowedHosts, GuardOptions, HostError, NoRealmNamed, RealmOfTokens, TokenFile,
-    TokensError,
+    self, AllowedHosts, GuardOptions, NameOfToken, NoRealmNamed, TokenFile, TokensError, bearer,
 };
 use crate::http;
 use crate::listener;
 use crate::mcp;
-use crate::realm_router::{self, Served};
-use crate::requests;
 use crate::web;
 
 /// The time limit for connections to end when nothing is left to send.
@@ -48,15 +65,12 @@ const LAST_BYTES: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum ServeError {
-    #[error("cannot listen on {address}: {}", unbound(error))]
-    Listen {
-        address: SocketAddr,
-        error: std::io::Error,
-    },
+    #[error("cannot listen on {}: {}", _0, unbound(_1))]
+    Listen(SocketAddr, std::io::Error),
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(getrandom::Error),
     #[error("--allow-hosts: {0}")]
-    Hosts(#[from] HostError),
+    Hosts(String),
     #[error(transparent)]
     Tokens(#[from] TokensError),
     #[cfg(feature = "cluster")]
@@ -64,8 +78,8 @@ pub enum ServeError {
     Cluster(#[from] crate::cluster::ClusterError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
-    #[error("realm {realm}: {why}")]
-    Realm { realm: String, why: Box<Self> },
+    #[error("realm {0}: {1}")]
+    Realm(String, Box<Self>),
     #[error("the history has no thread: {}", reason(_0))]
     Thread(std::io::Error),
     #[error(transparent)]
@@ -83,20 +97,15 @@ pub struct Core {
 
 /// Why the server cannot listen, and what to do.
 fn unbound(error: &std::io::Error) -> String {
+    let used = "another server may be there, and --listen chooses another place";
+    let refused =
+        "ports below 1024 need a right that this user lacks; choose a higher one with --listen";
+    let absent = "this machine has no such address; --listen takes one of its own, 127.0.0.1 for \
+                  itself, or 0.0.0.0 for all";
     let known = [
-        (
-            ErrorKind::AddrInUse,
-            "another server may be there, and --listen chooses another place",
-        ),
-        (
-            ErrorKind::PermissionDenied,
-            "ports below 1024 need a right that this user lacks; choose a higher one with --listen",
-        ),
-        (
-            ErrorKind::AddrNotAvailable,
-            "this machine has no such address; --listen takes one of its own, 127.0.0.1 for \
-             itself, or 0.0.0.0 for all",
-        ),
+        (ErrorKind::AddrInUse, used),
+        (ErrorKind::PermissionDenied, refused),
+        (ErrorKind::AddrNotAvailable, absent),
     ];
     let advice = advice(error, &known, "--listen chooses another place");
     format!("{}; {advice}", reason(error))
@@ -106,7 +115,7 @@ impl ServeError {
     /// Whether a setting is the cause.
     #[must_use]
     pub const fn is_of_settings(&self) -> bool {
-        if let Self::Realm { why, .. } = self {
+        if let Self::Realm(_, why) = self {
             return why.is_of_settings();
         }
         matches!(self, Self::Hosts(_) | Self::Tokens(_))
@@ -119,33 +128,31 @@ impl Core {
     /// # Errors
     /// The journal cannot be used, or the machine has no randomness.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
-        let mut history = None;
-        let (node, journal, secrets) = match &settings.journal {
+        let (history, secrets);
+        let (node, journal): (_, Box<dyn Journal>) = match &settings.journal {
             Some(options) => {
                 let opened = journal::open(options, &settings.limits)?;
-                let secrets = Secrets::new(&opened.identity.secret);
-                let end = opened.node.hub().position();
                 let history_options = HistoryOptions {
                     origin: opened.identity.origin(),
-                    end,
+                    end: opened.node.hub().position(),
                     retention: settings.history,
                     is_shared: false,
                     server: settings.history_server.clone(),
                 };
                 let started = History::start(&options.folder, &settings.limits, &history_options);
                 let past = started.map_err(ServeError::Thread)?;
+                secrets = Secrets::new(&opened.identity.secret);
                 history = Some(past.clone());
                 let journal = Followed::new(Box::new(opened.journal), past);
-                let journal: Box<dyn Journal> = Box::new(journal);
-                (opened.node, journal, secrets)
+                (opened.node, Box::new(journal))
             }
             None => {
                 let mut seed = [0; 8];
                 getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-                let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                history = None;
                 let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
-                let journal: Box<dyn Journal> = Box::new(MemoryJournal::default());
-                (node, journal, secrets)
+                (node, Box::new(MemoryJournal::default()))
             }
         };
         let clock = Clock::start_after(node.hub().now());
@@ -158,22 +165,11 @@ impl Core {
     /// Starts a realm of a server: a member of a cluster, or a node that is alone.
     async fn start_realm(settings: &Settings) -> Result<Self, ServeError> {
         #[cfg(feature = "cluster")]
-        let started = match &settings.cluster {
-            Some(cluster) => match crate::cluster::start(cluster, settings).await {
-                Ok((service, running)) => Ok(Self::limited(settings, service, running)),
-                Err(why) => Err(why.into()),
-            },
-            None => Self::start(settings),
-        };
-        #[cfg(not(feature = "cluster"))]
-        let started = Self::start(settings);
-        started.map_err(|why| match settings.realms.is_empty() {
-            true => why,
-            false => ServeError::Realm {
-                realm: settings.realm.clone(),
-                why: Box::new(why),
-            },
-        })
+        if let Some(cluster) = &settings.cluster {
+            let (service, running) = crate::cluster::start(cluster, settings).await?;
+            return Ok(Self::limited(settings, service, running));
+        }
+        Self::start(settings)
     }
 
     /// The service with the limits on clients' resources.
@@ -235,29 +231,30 @@ impl Server {
             starting.push((realm, of, guard));
         }
         let address = settings.listen;
-        let refused = |error| ServeError::Listen { address, error };
+        let refused = |error| ServeError::Listen(address, error);
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        let cores = starting.iter().map(|(_, of, _)| Core::start_realm(of));
+        let cores = starting.iter().map(async |(realm, of, _)| {
+            let core = Core::start_realm(of).await;
+            core.map_err(|why| match settings.realms.is_empty() {
+                true => why,
+                false => ServeError::Realm(realm.name.to_string(), Box::new(why)),
+            })
+        });
         let mut cores = try_join_all(cores).await?;
         let service = cores[0].service.clone();
         for core in &mut cores[1..] {
             core.service = core.service.clone().beside(&service);
         }
         let closing = CancellationToken::new();
-        let shared = Shared {
-            closing: closing.clone(),
-            sessions: Arc::default(),
-            services: cores.iter().map(|core| core.service.clone()).collect(),
-        };
+        let shared = (
+            cores.iter().map(|core| core.service.clone()).collect(),
+            mcp_options(&closing),
+        );
         let (mut tokens, mut served) = (Vec::new(), Vec::new());
         for ((realm, settings, guard), core) in starting.into_iter().zip(&cores) {
-            let files: Vec<_> = guard
-                .tokens
-                .iter()
-                .chain(&guard.operators)
-                .cloned()
-                .collect();
+            let files = guard.tokens.iter().chain(&guard.operators);
+            let files: Vec<_> = files.cloned().collect();
             tokens.extend(files.clone());
             served.push(Served {
                 app: app((&settings, guard), &core.service, &shared),
@@ -266,7 +263,7 @@ impl Server {
             });
         }
         let limits = (service.clone(), listener::ConnectionLimits::default());
-        let app = realm_router::router(served);
+        let app = router_of_realms(served);
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
@@ -330,16 +327,13 @@ fn guard_options(
     cookies: String,
 ) -> Result<GuardOptions, ServeError> {
     let read = |path: &Option<PathBuf>| {
-        let of = RealmOfTokens {
-            name: Arc::clone(&realm.name),
-            all: Arc::clone(names),
-        };
+        let of = (Arc::clone(&realm.name), Arc::clone(names));
         let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
         file.transpose().map(|file| file.map(Arc::new))
     };
     let journal = settings.journal.as_ref();
     Ok(GuardOptions {
-        hosts: AllowedHosts::new(&settings.allow_hosts)?,
+        hosts: AllowedHosts::new(&settings.allow_hosts).map_err(ServeError::Hosts)?,
         operators: read(&settings.operator_tokens)?,
         tokens: read(&settings.auth_tokens)?,
         sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
@@ -349,50 +343,46 @@ fn guard_options(
     })
 }
 
-/// What all realms share.
-struct Shared {
-    closing: CancellationToken,
-    sessions: Arc<mcp::SessionTables>,
-    services: Arc<[Service]>,
-}
+/// What all realms share: their services, and options of MCP.
+type Shared = (Arc<[Service]>, mcp::McpOptions);
 
 /// All routes of a realm behind the guard.
-fn app((settings, guard): (&Settings, GuardOptions), service: &Service, shared: &Shared) -> Router {
+fn app(
+    (settings, guard): (&Settings, GuardOptions),
+    service: &Service,
+    (services, mcp): &Shared,
+) -> Router {
     let http = http::HttpOptions {
-        usernames: settings.usernames,
-        admin: match guard.operators {
-            Some(_) => http::Admin::Served,
-            None => http::Admin::Absent,
-        },
-        closing: shared.closing.clone(),
+        trust_usernames: settings.trust_usernames,
+        operators: guard.operators.is_some(),
+        closing: mcp.closing.clone(),
         ..http::HttpOptions::default()
+    };
+    let mcp = mcp::McpOptions {
+        toolsets: settings.toolsets.clone(),
+        output_schemas: settings.output_schemas,
+        silence: mcp::silence(&settings.limits),
+        max_body_bytes: guard.max_body,
+        ..mcp.clone()
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
-        .with_state((service.clone(), Arc::clone(&shared.services)));
-    let mcp = mcp::router(service, &mcp_options(settings, shared));
+        .with_state((service.clone(), Arc::clone(services)));
     let app = http::router(service.clone(), &http)
         .merge(watched)
-        .merge(mcp)
+        .merge(mcp::router(service, &mcp))
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), guard);
-    requests::watch(app, service.clone(), settings.access_log)
+    watch(app, service.clone(), settings.access_log)
 }
 
-fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
+fn mcp_options(closing: &CancellationToken) -> mcp::McpOptions {
     // The guard has admitted the request, and identified its caller.
     let caller = |head: &axum::http::request::Parts| {
         let caller = head.extensions.get::<RequestOrigin>().cloned();
         caller.unwrap_or_default()
     };
-    mcp::McpOptions {
-        toolsets: settings.toolsets.clone(),
-        output_schemas: settings.output_schemas,
-        silence: mcp::silence(&settings.limits),
-        max_body_bytes: guard::max_body(&settings.limits),
-        sessions: Arc::clone(&shared.sessions),
-        ..mcp::McpOptions::new(Arc::new(caller), shared.closing.clone())
-    }
+    mcp::McpOptions::new(Arc::new(caller), closing.clone())
 }
 
 /// The metrics of this realm; of the process and of all realms, if the request names none.
@@ -431,4 +421,136 @@ async fn series_of(
         .iter()
         .flat_map(|realm| realm.node().metrics().of_realm());
     form.of(process.into_iter().chain(realms))
+}
+
+/// The beginning of the paths that name a realm.
+const PATH: &str = "/r/";
+
+/// A realm's routes, with what leads to them.
+#[derive(Debug)]
+struct Served {
+    realm: Realm,
+    /// The files with tokens for this realm.
+    tokens: Vec<Arc<TokenFile>>,
+    app: Router,
+}
+
+/// The routes of all realms, of which the first is the one without a name. Each realm's routes check
+/// the request as if there were no other: a path of an unknown realm is one that the first does not
+/// have.
+fn router_of_realms(mut realms: Vec<Served>) -> Router {
+    if realms.len() == 1 {
+        return realms.remove(0).app;
+    }
+    let realms: Arc<[Served]> = realms.into();
+    let serve = move |request: Request| {
+        let realms = Arc::clone(&realms);
+        async move { dispatch(&realms, request).await }
+    };
+    Router::new().fallback(serve)
+}
+
+async fn dispatch(realms: &[Served], mut request: Request) -> Response {
+    let found = match by_path(realms, request.uri()) {
+        Some((served, rest)) => {
+            *request.uri_mut() = rest;
+            served
+        }
+        None => {
+            let named = by_host(realms, &request);
+            let named = named.or_else(|| by_token(realms, request.headers()));
+            named.unwrap_or_else(|| {
+                request.extensions_mut().insert(NoRealmNamed);
+                &realms[0]
+            })
+        }
+    };
+    let answer = found.app.clone().oneshot(request).await;
+    answer.unwrap_or_else(|never| match never {})
+}
+
+/// The realm that a path names, and the path within it.
+fn by_path<'a>(realms: &'a [Served], uri: &Uri) -> Option<(&'a Served, Uri)> {
+    let path = uri.path().strip_prefix(PATH)?;
+    let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+    let served = realms.iter().find(|served| *served.realm.name == *name)?;
+    let query = uri
+        .query()
+        .map_or_else(String::new, |query| format!("?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("/{rest}{query}")).ok()?);
+    Some((served, Uri::from_parts(parts).ok()?))
+}
+
+/// The realm whose host is requested.
+fn by_host<'a>(realms: &'a [Served], request: &Request<Body>) -> Option<&'a Served> {
+    let header = request.headers().get(HOST);
+    let header = || header?.to_str().ok()?.parse().ok();
+    let wanted: Authority = request.uri().authority().cloned().or_else(header)?;
+    realms.iter().find(|served| {
+        served.realm.host.as_ref().is_some_and(|host| {
+            host.host().eq_ignore_ascii_case(wanted.host())
+                && (host.port().is_none() || host.port_u16() == wanted.port_u16())
+        })
+    })
+}
+
+/// The realm that alone accepts the request's token.
+fn by_token<'a>(realms: &'a [Served], headers: &HeaderMap) -> Option<&'a Served> {
+    let token = bearer(headers)?;
+    let binds = |served: &&Served| served.tokens.iter().any(|file| file.binds(token));
+    realms.iter().find(binds)
+}
+
+/// The log target of requests.
+pub const ACCESS_LOG: &str = "talking_stick::access";
+
+/// Wraps the whole app: all its current routes, and its fallback.
+fn watch(app: Router, service: Service, is_logged: bool) -> Router {
+    app.layer(middleware::from_fn_with_state(
+        (service, is_logged),
+        watched,
+    ))
+}
+
+async fn watched(
+    State((service, is_logged)): State<(Service, bool)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let route = route_of(&request);
+    let method = method_of(request.method());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    let response = next.run(request).await;
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    let metrics = service.node().metrics();
+    metrics.took(Row::HttpRequestSeconds, &route, took);
+    metrics.count(Row::HttpResponses, &format!("{route} {status}"));
+    if is_logged {
+        let source = peer.map(tracing::field::display);
+        let token = response.extensions().get::<NameOfToken>();
+        let token = token.map(|name| &*name.0);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        tracing::info!(target: ACCESS_LOG, method, route, status, micros, source, token, "request");
+    }
+    response
+}
+
+/// The route that a request reached, of which there are few.
+fn route_of(request: &Request) -> String {
+    match request.extensions().get::<MatchedPath>() {
+        // The page has many files.
+        Some(path) if web::is_file(path.as_str()) => "page".into(),
+        Some(path) => path.as_str().into(),
+        None => "none".into(),
+    }
+}
+
+/// The method, of which clients may invent more.
+fn method_of(method: &Method) -> &'static str {
+    let known = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
+    let known = known.into_iter().find(|known| method == known);
+    known.unwrap_or("other")
 }

@@ -1,26 +1,39 @@
 //! One client on stdin and stdout: relayed to a server, or served here.
+//!
+//! Each of its lines should be a JSON text. One that is none is answered with an error, and the
+//! conversation goes on. The library would leave it without an answer.
 
-mod lines;
-
+use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rmcp::service::DynService;
+use axum::body::Bytes;
+use futures_util::StreamExt as _;
+use rmcp::model::ErrorData;
+use rmcp::service::{DynService, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{RoleServer, ServiceExt as _};
+use serde::de::IgnoredAny;
 use server_chat::scope::CallerScope;
 use server_chat::service::RequestOrigin;
 use server_chat::task;
 use server_chat::tools::of_toolsets;
-use server_settings::cli::{Connect, StdioArgs};
+use server_settings::cli::StdioArgs;
 use server_settings::{DEFAULT_LISTEN, Settings};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{OwnedPermit, Sender, channel};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::bytes::BytesMut;
+use tokio_util::codec::{Decoder, FramedRead, LinesCodec, LinesCodecError};
+use tokio_util::io::StreamReader;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
-use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
+use crate::relay::{Relay, ServerKind, Upstream};
 use crate::serve::{Core, ServeError};
-
-use lines::lines;
 
 /// How long a server on the default address may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -33,23 +46,7 @@ const PARTING: Duration = Duration::from_millis(250);
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
 /// Why a client on stdio cannot be served.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum StdioError {
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-    #[error(
-        "the server at {base} asks for a token, and a token is sent to no server that was only \
-         found there: name it with --connect {base}, and give the token in TALKING_STICK_TOKEN"
-    )]
-    Unnamed { base: String },
-    #[error("the client's first words are no MCP: {0}")]
-    Handshake(String),
-    #[error("the conversation with the client broke off: {0}")]
-    Broken(String),
-}
+type StdioError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves the client until it closes stdin.
 ///
@@ -65,29 +62,33 @@ pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError
 /// The server to join; none if the client is served here. A program on the `usual` address may be
 /// anything: it is identified first, and receives no token.
 async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>, StdioError> {
-    match &args.connect {
-        Connect::Never => Ok(None),
-        Connect::Url(url) => Ok(Some(Upstream::at(url, args.token.as_deref())?)),
-        Connect::Auto if args.serve.says_anything() => Ok(None),
-        Connect::Auto => {
+    match &*args.connect {
+        "never" => Ok(None),
+        "auto" if args.serve.says_anything() => Ok(None),
+        "auto" => {
             let usual = Upstream::at(&format!("http://{usual}"), None)?;
+            let base = &usual.base;
             match usual.find(PATIENCE).await {
                 ServerKind::Server => Ok(Some(usual)),
-                ServerKind::Guarded => Err(StdioError::Unnamed {
-                    base: usual.base().into(),
-                }),
+                ServerKind::Guarded => Err(format!(
+                    "the server at {base} asks for a token, and a token is sent to no server that \
+                     was only found there: name it with --connect {base}, and give the token in \
+                     TALKING_STICK_TOKEN"
+                )
+                .into()),
                 ServerKind::Nothing => Ok(None),
             }
         }
+        url => Ok(Some(Upstream::at(url, args.token.as_deref())?)),
     }
 }
 
 async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
-    tracing::info!(server = upstream.base(), "this client joins a server");
+    tracing::info!(server = upstream.base, "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
     let relay = Relay::new(upstream, tools, settings.output_schemas);
-    let _gone = relay.gone().drop_guard();
-    let parting = relay.gone();
+    let _gone = relay.gone.clone().drop_guard();
+    let parting = relay.gone.clone();
     converse(relay.into_dyn(), move || parting.cancel()).await
 }
 
@@ -110,7 +111,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
         ..RequestOrigin::default()
     };
     let tools = service.tools(&settings.toolsets);
-    let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
+    let chat = mcp::Chat::over_stdio(service.clone(), tools, options, caller);
     let parting = service.clone();
     let stop = move || parting.node().stop(Instant::now() + LAST_MOMENT);
     let ended = converse(chat.into_dyn(), stop).await;
@@ -139,12 +140,15 @@ async fn converse(
             Ok(serving) => serving,
             // The client left before `initialize`, which is no error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => return Err(StdioError::Handshake(error.to_string())),
+            Err(error) => {
+                return Err(format!("the client's first words are no MCP: {error}").into());
+            }
         };
-        match serving.waiting().await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(StdioError::Broken(error.to_string())),
-        }
+        let broken = "the conversation with the client broke off";
+        let ended = serving.waiting().await;
+        ended
+            .map(drop)
+            .map_err(|error| format!("{broken}: {error}").into())
     };
     tokio::select! {
         conversed = conversed => conversed,
@@ -152,11 +156,174 @@ async fn converse(
     }
 }
 
+/// The largest line in bytes; a line is a message of a local client.
+const MAX_LINE: usize = 1 << 20;
+
+/// Whether a line is one JSON text, or blank.
+fn check(line: &str) -> Result<(), String> {
+    let text = line.trim_start_matches('\u{feff}').trim();
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) if !text.is_empty() => Err(format!("a line is no JSON: {error}")),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Reads lines, and says of a broken one what is wrong with it. That is no error of the input, after
+/// which the rest of what was read would wait for more.
+struct CheckedLines(LinesCodec);
+
+impl Decoder for CheckedLines {
+    type Item = Result<String, String>;
+    type Error = Error;
+
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
+        match self.0.decode(bytes) {
+            Ok(line) => Ok(line.map(|line| check(&line).map(|()| line + "\n"))),
+            Err(LinesCodecError::MaxLineLengthExceeded) => {
+                Ok(Some(Err(format!("a line has more than {MAX_LINE} bytes"))))
+            }
+            Err(LinesCodecError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                Ok(Some(Err("a line is not text in UTF-8".into())))
+            }
+            Err(LinesCodecError::Io(error)) => Err(error),
+        }
+    }
+
+    /// A last line without an end was cut off: it has no effect.
+    fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
+        let line = self.decode(bytes)?;
+        if line.is_none() {
+            bytes.clear();
+        }
+        Ok(line)
+    }
+}
+
+/// The conversation with a client.
+struct Lines<R, T> {
+    input: FramedRead<R, CheckedLines>,
+    /// Checked lines on their way to `inner`, one at a time, until the input ends. While `inner` takes
+    /// none, because its client reads no answers, none is read.
+    checked: Option<Sender<Bytes>>,
+    inner: T,
+    ended: CancellationToken,
+    unheard: CancellationToken,
+    /// An answer to a broken line that is being written.
+    answer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// Reads lines from `input`, whose end cancels `ended`, and writes to `output`, whose first error cancels
+/// `unheard`.
+fn lines<R, W>(
+    (input, output): (R, W),
+    ended: CancellationToken,
+    unheard: CancellationToken,
+) -> Lines<R, impl Transport<RoleServer, Error = Error>>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (checked, taken) = channel(1);
+    let taken = ReceiverStream::new(taken).map(Ok::<_, Error>);
+    Lines {
+        // The end of the line counts, too.
+        input: FramedRead::new(
+            input,
+            CheckedLines(LinesCodec::new_with_max_length(MAX_LINE - 1)),
+        ),
+        checked: Some(checked),
+        inner: AsyncRwTransport::new(StreamReader::new(taken), output),
+        ended,
+        unheard,
+        answer: None,
+    }
+}
+
+/// A line, and the room for it.
+type Taken = (OwnedPermit<Bytes>, Result<Result<String, String>, Error>);
+
+/// The next line, when there is room for it; none after the last one.
+async fn next_line<R: AsyncRead + Unpin>(
+    checked: Option<Sender<Bytes>>,
+    input: &mut FramedRead<R, CheckedLines>,
+) -> Option<Taken> {
+    let room = checked?.reserve_owned().await.ok()?;
+    Some((room, input.next().await?))
+}
+
+impl<R, T> Lines<R, T>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    T: Transport<RoleServer>,
+{
+    /// Passes a line on, or says what is wrong with it.
+    fn take(&mut self, taken: Option<Taken>) -> Result<(), String> {
+        if let Some((room, Ok(line))) = taken {
+            room.send(line?.into());
+        } else {
+            self.ended.cancel();
+            self.checked = None;
+        }
+        Ok(())
+    }
+}
+
+impl<R, T> Transport<RoleServer> for Lines<R, T>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    T: Transport<RoleServer>,
+{
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (sent, unheard) = (self.inner.send(message), self.unheard.clone());
+        async move {
+            let sent = sent.await;
+            if sent.is_err() {
+                unheard.cancel();
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            // What polls this may stop at any time, and call it again.
+            if let Some(answer) = &mut self.answer {
+                answer.await;
+                self.answer = None;
+            }
+            let checked = self.checked.clone();
+            let taken = tokio::select! {
+                biased;
+                message = self.inner.receive() => return message,
+                taken = next_line(checked, &mut self.input), if self.checked.is_some() => taken,
+            };
+            if let Err(why) = self.take(taken) {
+                let error = ErrorData::parse_error(why, None);
+                let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
+                self.answer = Some(Box::pin(async move {
+                    let _ = sent.await;
+                }));
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
     use server_settings::cli::{Cli, Command};
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::io::{
+        AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex, split,
+    };
     use tokio::net::TcpListener;
 
     use super::*;
@@ -204,5 +371,61 @@ mod tests {
         let (found, sent) = asked_of(ours).await;
         assert!(matches!(found, Ok(Some(_))), "{found:?}");
         assert!(!sent.contains("sesame"), "{sent}");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_json_is_answered_and_the_next_line_is_taken() {
+        let (client, server) = duplex(4 * MAX_LINE);
+        let ended = CancellationToken::new();
+        let mut served = lines(split(server), ended.clone(), CancellationToken::new());
+        let (read, mut write) = split(client);
+        let mut answers = BufReader::new(read).lines();
+        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+        let long = vec![b'x'; MAX_LINE + 9];
+        for broken in [&b"hello"[..], b"{\"a\":", b"\xff", b"\"\xff\"", b"[", &long] {
+            write.write_all(b"\n \r\n").await.unwrap();
+            write.write_all(broken).await.unwrap();
+            write
+                .write_all(format!("\n{ping}").as_bytes())
+                .await
+                .unwrap();
+            assert!(served.receive().await.is_some());
+            let answer = answers.next_line().await.unwrap().unwrap();
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            assert_eq!(answer["error"]["code"], -32_700, "{answer}");
+            assert_eq!(answer.get("id"), None, "{answer}");
+        }
+        assert!(!ended.is_cancelled());
+        write.write_all(ping.trim().as_bytes()).await.unwrap();
+        write.shutdown().await.unwrap();
+        let cut_off = served.receive().await;
+        assert!(cut_off.is_none() && ended.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_no_answer_is_read_no_further() {
+        let (client, server) = duplex(256);
+        let never = CancellationToken::new();
+        let mut served = lines(split(server), never.clone(), never);
+        let (_unread, mut write) = split(client);
+        let mut written = 0;
+        // JSON that is no message: the library answers it.
+        let writes = async {
+            while write.write_all(b"{}\n").await.is_ok() {
+                written += 3;
+            }
+        };
+        let turns = async {
+            for _ in 0..10_000 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = served.receive() => panic!("there is no message"),
+            () = writes => panic!("the server ended"),
+            () = turns => {}
+        }
+        assert!(written < 64 << 10, "{written} bytes were read");
     }
 }

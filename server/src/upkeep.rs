@@ -1,67 +1,68 @@
 //! Commands on the folder of a journal: `export`, `records`, `backup`, `restore`, `inspect`.
 //!
 //! All but `restore` work while a server uses the folder, and change nothing in it.
+//!
+//! A copy, of a backup or from one, is made beside its place and recovered as a start would, and gets
+//! its name when that succeeded. So a folder of that name is a whole copy.
+//!
+//! The history is JSON lines, of one moment: the first says what it is and up to which position, then
+//! come rooms, participants, memberships and messages, and the last line has the number of lines before
+//! it.
 
-mod copy;
-mod export;
 mod inspect;
-mod records;
 
-use std::io;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use chat_core::Position;
-use chat_journal::{Origin, RecoveryError};
+use chat_journal::{BundleWriter, Checkpoint, Origin, Snapshot};
+use rusqlite::Row;
+use rusqlite::backup::Backup;
+use rusqlite::types::ValueRef;
+use serde_json::{Map, Value, json};
+use server_chat::render_text;
+use server_chat::wire::timestamp;
 use server_settings::os_error::{advice, reason};
-use server_storage::journal::{DatabaseError, JournalReader, database_in};
-use server_storage::private::is_no_folder;
+use server_storage::history;
+use server_storage::journal::{
+    DatabaseError, JournalReader, database_in, marks_in, note_lost_life, snapshot_in,
+};
+use server_storage::private::{self, Access, is_no_folder};
 
-pub use copy::{backup, restore};
-pub use export::export;
-pub use inspect::{Form, inspect};
-pub use records::records;
+pub use inspect::inspect;
 
-/// Why a command on a folder failed.
+/// What is missing where a journal should be.
+const NO_JOURNAL: &str = "there is no journal; --data names its folder";
+
+/// Why a command on a folder failed, in words for people.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum UpkeepError {
-    #[error("{}: {}", path.display(), unread(error))]
-    File { path: PathBuf, error: io::Error },
-    #[error("{}: {error}", path.display())]
-    Database { path: PathBuf, error: DatabaseError },
-    #[error("{}: there is no journal; --data names its folder", _0.display())]
-    NoJournal(PathBuf),
-    #[error(
-        "{}: there is no backup; write the folder that `talking-stick backup` made",
-        _0.display()
-    )]
-    NoBackup(PathBuf),
-    #[error(
-        "{}: there is no history yet; a server that starts with this folder makes it",
-        path.display()
-    )]
-    NoHistory { path: PathBuf },
-    #[error("{}: it is not empty, and nothing was changed; name a folder that is", path.display())]
-    NotEmpty { path: PathBuf },
-    #[error(
-        "{}: an earlier attempt or another program left it, and nothing was changed; look at it, and \
-         remove it",
-        path.display()
-    )]
-    InTheWay { path: PathBuf },
-    #[error("{}: {error}", path.display())]
-    Recovery {
-        path: PathBuf,
-        error: Box<RecoveryError<DatabaseError>>,
-    },
-    #[error("{}: {problems}", path.display())]
-    Damaged { path: PathBuf, problems: String },
-    #[error(
-        "the records are no text: write them to a file, as in `talking-stick records > journal.bundle`"
-    )]
-    Terminal,
-    #[error("the output cannot be written: {}", reason(_0))]
-    Output(#[from] io::Error),
+#[error("{0}")]
+pub struct UpkeepError(String);
+
+impl UpkeepError {
+    /// What is wrong with this file or folder.
+    pub(crate) fn at(path: &Path, why: impl Display) -> Self {
+        Self(format!("{}: {why}", path.display()))
+    }
+
+    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Self::at(&path, unread(&error))
+    }
+
+    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |error| Self::at(&path, error.into())
+    }
+}
+
+/// An error of the output, to which commands write as they read.
+impl From<io::Error> for UpkeepError {
+    fn from(error: io::Error) -> Self {
+        Self(format!("the output cannot be written: {}", reason(&error)))
+    }
 }
 
 /// Why a file or folder cannot be used, and what to do.
@@ -74,18 +75,18 @@ fn unread(error: &io::Error) -> String {
     format!("{}{advice}", reason(error))
 }
 
-/// Checks that the folder of a journal has a journal; `none` makes the error if it has not.
-fn check_journal(folder: &Path, none: fn(PathBuf) -> UpkeepError) -> Result<(), UpkeepError> {
+/// Checks that the folder of a journal has a journal; `none` says what to do if it has not.
+fn check_journal(folder: &Path, none: &str) -> Result<(), UpkeepError> {
     let found = database_in(folder).try_exists();
     match found.map_err(UpkeepError::file(folder))? {
         true => Ok(()),
-        false => Err(none(folder.into())),
+        false => Err(UpkeepError::at(folder, none)),
     }
 }
 
 /// Opens the journal of a folder.
 fn opened(folder: &Path) -> Result<(JournalReader, Origin), UpkeepError> {
-    check_journal(folder, UpkeepError::NoJournal)?;
+    check_journal(folder, NO_JOURNAL)?;
     let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
     let origin = reader.origin().map_err(UpkeepError::database(folder))?;
     Ok((reader, origin))
@@ -102,18 +103,324 @@ fn snapshots(
     Ok(reader.snapshots()?.into_iter().filter_map(present))
 }
 
-impl UpkeepError {
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |error| Self::File { path, error }
+/// Writes the records of the journal in `data` as a bundle: all of them, and a snapshot to start
+/// from if the first ones are gone.
+///
+/// # Errors
+/// There is no journal, it cannot be read, or a terminal would show it.
+pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    if io::stdout().is_terminal() {
+        let how = "write them to a file, as in `talking-stick records > journal.bundle`";
+        return Err(UpkeepError(format!("the records are no text: {how}")));
     }
-
-    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
-        let path = path.to_owned();
-        move |error| Self::Database {
-            path,
-            error: error.into(),
+    let (reader, origin) = opened(data)?;
+    let mut bytes = Vec::new();
+    let mut bundle = BundleWriter::begin(&origin, &mut bytes);
+    // The marks are read first: the journal only grows.
+    let marks = reader.marks().map_err(UpkeepError::file(data))?;
+    bundle.marks(&marks, &mut bytes);
+    let first = reader.first().map_err(UpkeepError::database(data))?;
+    let needed_from = Position(first.map_or(0, |first| first.0 - 1));
+    let mut is_whole = needed_from == Position(0) && first.is_some();
+    let snapshots = snapshots(&reader).map_err(UpkeepError::file(data))?;
+    for snapshot in snapshots.rev() {
+        let (_, file) = snapshot.map_err(UpkeepError::file(data))?;
+        let Some((position, digest)) = Snapshot::head_of(&origin, &file) else {
+            continue;
+        };
+        if !is_whole && position >= needed_from {
+            bundle.snapshot(position, &file, &mut bytes);
+            is_whole = true;
         }
+        bundle.checkpoint(Checkpoint { position, digest }, &mut bytes);
+    }
+    let mut after = Position(0);
+    loop {
+        out.write_all(&bytes)?;
+        bytes.clear();
+        let batch = reader.batch(after).map_err(UpkeepError::database(data))?;
+        let Some((last, _)) = batch.last() else {
+            break;
+        };
+        after = *last;
+        for (first, record) in batch {
+            bundle.record(first, &record, &mut bytes);
+        }
+    }
+    bundle.end(&mut bytes);
+    Ok(out.write_all(&bytes)?)
+}
+
+/// How often a copy is made again: the server may have replaced a snapshot meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// Copies the journal's folder `data` to the new folder `to`.
+///
+/// # Errors
+/// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
+pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    check_journal(data, NO_JOURNAL)?;
+    let Position(position) = copy(data, to, |_, _| Ok(()))?;
+    let (from, to) = (data.display(), to.display());
+    let told = format!("{from} up to position {position} is copied to {to}, and verified");
+    Ok(writeln!(out, "{told}")?)
+}
+
+/// Makes the folder `data` of a journal from a backup. The life of the server since the backup is
+/// lost: the next start passes its numbers.
+///
+/// # Errors
+/// As for a backup; a journal that cannot be recovered is not restored.
+pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    let none = "there is no backup; write the folder that `talking-stick backup` made";
+    check_journal(from, none)?;
+    let Position(position) = copy(from, data, |copy, end| {
+        note_lost_life(copy, end).map_err(UpkeepError::database(copy))
+    })?;
+    let data = data.display();
+    let told = format!("{data} is restored up to position {position}, and verified");
+    Ok(writeln!(out, "{told}")?)
+}
+
+/// Copies, and passes the copy with its last position to `finish` before it gets its name. Returns
+/// that position.
+fn copy(
+    from: &Path,
+    to: &Path,
+    finish: impl FnOnce(&Path, Position) -> Result<(), UpkeepError>,
+) -> Result<Position, UpkeepError> {
+    let to = &plain(to)?;
+    check_empty(to)?;
+    let mut name = to.as_os_str().to_owned();
+    name.push(".incomplete");
+    let beside = PathBuf::from(name);
+    match fs::symlink_metadata(&beside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Ok(_) => {
+            let why = "an earlier attempt or another program left it, and nothing was changed; look at \
+                       it, and remove it";
+            return Err(UpkeepError::at(&beside, why));
+        }
+        Err(error) => return Err(UpkeepError::file(&beside)(error)),
+    }
+    let mut copied = attempt_copy(from, &beside);
+    for _ in 1..ATTEMPTS {
+        if copied.is_err() {
+            fs::remove_dir_all(&beside).map_err(UpkeepError::file(&beside))?;
+            copied = attempt_copy(from, &beside);
+        }
+    }
+    let placed = copied.and_then(|position| {
+        finish(&beside, position)?;
+        fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
+        Ok(position)
+    });
+    if placed.is_err() {
+        // The error of before says more than one of the removal.
+        let _ = fs::remove_dir_all(&beside);
+    }
+    let position = placed?;
+    let parent = match to.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    };
+    sync(parent)?;
+    Ok(position)
+}
+
+/// The path without a slash at its end. One that ends with a dot is resolved: it has no name to which
+/// more can be added.
+fn plain(path: &Path) -> Result<PathBuf, UpkeepError> {
+    let path: PathBuf = path.components().collect();
+    match path.file_name() {
+        Some(_) => Ok(path),
+        None => fs::canonicalize(&path).map_err(UpkeepError::file(&path)),
+    }
+}
+
+/// Checks that there is no such folder, or an empty one.
+fn check_empty(path: &Path) -> Result<(), UpkeepError> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(found) if found.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
+        Ok(_) => fs::read_dir(path),
+        Err(error) => Err(error),
+    };
+    match found.map_err(UpkeepError::file(path))?.next() {
+        Some(_) => {
+            let why = "it is not empty, and nothing was changed; name a folder that is";
+            Err(UpkeepError::at(path, why))
+        }
+        None => Ok(()),
+    }
+}
+
+fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
+    private::new_folder(to).map_err(UpkeepError::file(to))?;
+    // The marks and the history are never ahead of a journal that is copied after them.
+    let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
+    let marks = reader.marks().map_err(UpkeepError::file(from))?;
+    write(&marks_in(to), &marks)?;
+    let past = history::path_in(from);
+    if past.symlink_metadata().is_ok() {
+        copy_database(&past, &history::path_in(to))?;
+    }
+    copy_database(&database_in(from), &database_in(to))?;
+    for snapshot in snapshots(&reader).map_err(UpkeepError::file(from))? {
+        let (position, file) = snapshot.map_err(UpkeepError::file(from))?;
+        write(&snapshot_in(to, position), &file)?;
+    }
+    sync(to)?;
+    verify(to)
+}
+
+/// Recovers the copy as a start would. Snapshots beyond the end of its journal count as damaged.
+fn verify(folder: &Path) -> Result<Position, UpkeepError> {
+    let (reader, origin) = opened(folder)?;
+    let recovered = reader.recover(&origin);
+    let recovered = recovered.map_err(|error| UpkeepError::at(folder, error))?;
+    Ok(recovered.chain.last())
+}
+
+/// Copies a database at one moment, with what is in its WAL.
+fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
+    let source = private::database(from, Access::Read).map_err(UpkeepError::database(from))?;
+    let mut target = private::database(to, Access::Write).map_err(UpkeepError::database(to))?;
+    let wrong = UpkeepError::database(from);
+    let copied = Backup::new(&source, &mut target).and_then(|backup| {
+        // In one step, because a commit between two steps makes SQLite start the copy again.
+        backup.step(-1)
+    });
+    copied.map_err(wrong)?;
+    drop(target);
+    let file = File::open(to).and_then(|file| file.sync_all());
+    file.map_err(UpkeepError::file(to))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), UpkeepError> {
+    let written = private::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(UpkeepError::file(path))
+}
+
+fn sync(folder: &Path) -> Result<(), UpkeepError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(UpkeepError::file(folder))
+}
+
+/// The version of the lines.
+const FORMAT: u32 = 1;
+
+/// What a folder without a history lacks.
+const NO_HISTORY: &str = "there is no history yet; a server that starts with this folder makes it";
+
+/// The kinds of lines: the name, the query, what fails at a damaged row, and the end of the query. A
+/// column `…at` is an instant; `room` and `user` become ids.
+const KINDS: [[&str; 4]; 4] = [
+    [
+        "room",
+        "SELECT room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
+        history::ROOM,
+        "ORDER BY room",
+    ],
+    [
+        "participant",
+        "SELECT user AS user_id, chosen_id, name AS display_name,
+             min(from_position) AS position, min(from_at) AS at FROM memberships",
+        history::MEMBERSHIP,
+        "GROUP BY user, chosen_id, name ORDER BY position, user",
+    ],
+    [
+        "membership",
+        "SELECT user AS user_id, chosen_id, room AS room_id, from_seq, from_position,
+             from_at, to_seq, to_position, to_at FROM memberships",
+        history::MEMBERSHIP,
+        "ORDER BY from_position, id",
+    ],
+    [
+        "message",
+        "SELECT id AS position, room AS room_id, seq AS room_seq, at, user AS user_id,
+             chosen_id, name AS display_name, epoch, text AS message FROM messages",
+        history::MESSAGE,
+        "ORDER BY id",
+    ],
+];
+
+/// Writes the history of the journal in `data`.
+///
+/// # Errors
+/// There is none, or it cannot be read or is damaged.
+pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    let path = history::path_in(data);
+    if !path.try_exists().map_err(UpkeepError::file(data))? {
+        return Err(UpkeepError::at(&path, NO_HISTORY));
+    }
+    let wrong = || {
+        |error: rusqlite::Error| match history::is_damage(&error) {
+            true => UpkeepError::at(&path, history::DAMAGED),
+            false => UpkeepError::database(&path)(error),
+        }
+    };
+    let connection = history::open_to_read(&path).map_err(wrong())?;
+    if !history::has_sums(&connection).map_err(wrong())? {
+        return Err(UpkeepError::at(&path, NO_HISTORY));
+    }
+    // One transaction: all lines are of one moment.
+    let moment = connection.unchecked_transaction().map_err(wrong())?;
+    let place = format!("SELECT position FROM place WHERE {}", history::PLACE);
+    let position: i64 = moment
+        .query_row(&place, [], |row| row.get(0))
+        .map_err(wrong())?;
+    let head = json!({ "kind": "export", "format": FORMAT, "position": position });
+    writeln!(out, "{head}")?;
+    let mut lines = 1_u64;
+    for [name, select, sums, end] in KINDS {
+        let query = format!("{select} WHERE {sums} {end}");
+        let mut select = moment.prepare(&query).map_err(wrong())?;
+        let names: Vec<String> = select.column_names().map(Into::into).collect();
+        let mut rows = select.query([]).map_err(wrong())?;
+        while let Some(row) = rows.next().map_err(wrong())? {
+            let line = line(name, &names, row).map_err(wrong())?;
+            writeln!(out, "{}", render_text::json_line(&line))?;
+            lines += 1;
+        }
+    }
+    writeln!(out, "{}", json!({ "kind": "end", "lines": lines }))?;
+    Ok(())
+}
+
+fn line(kind: &str, names: &[String], row: &Row<'_>) -> rusqlite::Result<Value> {
+    let mut line = Map::new();
+    line.insert("kind".into(), kind.into());
+    let chosen = names.iter().position(|name| name == "chosen_id");
+    let chosen = chosen.map(|index| row.get::<_, Option<String>>(index));
+    let chosen = chosen.transpose()?.flatten();
+    for (index, name) in names.iter().enumerate() {
+        let value = match row.get_ref(index)? {
+            _ if name == "chosen_id" => continue,
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => integer(name, number, chosen.as_deref()),
+            ValueRef::Real(number) => number.into(),
+            ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
+        };
+        line.insert(name.clone(), value);
+    }
+    Ok(line.into())
+}
+
+fn integer(name: &str, number: i64, chosen: Option<&str>) -> Value {
+    match name {
+        "room_id" => format!("room_{number}").into(),
+        "user_id" => chosen
+            .map_or_else(|| format!("user_{number}"), Into::into)
+            .into(),
+        name if name == "at" || name.ends_with("_at") => {
+            let micros = u64::try_from(number).unwrap_or(0);
+            timestamp(chat_core::Time(micros)).into()
+        }
+        _ => number.into(),
     }
 }
 

@@ -1,60 +1,22 @@
-//! The command line.
+//! The command line, and what packages make of it: completions of shells, and manual pages.
 
-mod cluster;
-mod cluster_log;
 mod variables;
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chat_types::Span;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::accepted;
 
-pub use crate::log_form::LogForm;
-pub use crate::settings::{ClusterArgs, ReadsRule, ServeArgs};
-pub use cluster::{ClusterCommand, ClusterStatusArgs};
-pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
-pub(crate) use variables::command;
+pub use crate::settings::{ClusterArgs, LogForm, ReadsRule, ServeArgs};
+use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
-const EXAMPLES: &str = "\
-Examples:
-  talking-stick                                serve on 127.0.0.1:8894
-  talking-stick --listen 127.0.0.1:0           on any free port, which it prints
-  talking-stick --limit stick_lease=60s --limit turn_limit=none
-  talking-stick --config talking-stick.yaml    settings from a file
-  talking-stick --listen 0.0.0.0:8894 --allow-hosts chat.example.org \\
-      --auth-tokens tokens.txt                 beyond this machine, by a proxy
-  talking-stick token alice tokens.txt         a token, and its line in the file
-  talking-stick stdio                          one agent on stdin and stdout
-  talking-stick stdio --toolsets breaks --boss_alertness 80
-  talking-stick demo                           watch two scripted agents talk
-
-Where a setting comes from, the first that has it:
-  a flag, its variable (TALKING_STICK_LISTEN for --listen, and so on),
-  the file of --config, the default
-
-Connections are plain HTTP. TLS is left to a proxy in front.
-
-Beyond loopback, --allow-hosts and --auth-tokens are needed, and --allow-hosts
-always asks for --auth-tokens. Older clients, which --trust-usernames serves,
-are for loopback alone. --limit takes every key of the file's `limits`:
-stick_lease, turn_limit, max_members, and so on.
-
-A line of a file of tokens ends with the token's end, if it has one, in UTC:
-  alice <sha256 of the token in hex> 2026-12-31
-The files are read again within two seconds of a change, and at once on SIGHUP.
-A token that stays keeps its chats; one that is gone is cut off. An emptied
-file revokes all tokens, and nobody comes in. A file that is missing or wrong
-changes nothing, and the log names the line.
-
-Exit codes:
-  0    stopped as asked, and everything accepted was delivered or kept
-  1    could not start or go on; the last line of the log says why
-  2    a setting is wrong; nothing was served
-  130  stopped at once, by a second signal";
+const EXAMPLES: &str = include_str!("cli/server.txt").trim_ascii_end();
 
 /// A chat server for language-model agents, programs and people.
 ///
@@ -87,13 +49,39 @@ pub enum Command {
     /// Write the journal as one file for `sim replay`, at any time.
     Records(DataArgs),
     /// Copy the journal's folder, also while the server runs.
-    Backup(BackupArgs),
+    Backup {
+        /// The folder to make, which must be absent or empty
+        #[arg(value_name = "DIR")]
+        to: PathBuf,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        data: DataArgs,
+    },
     /// Make a folder for a journal from a backup.
-    Restore(RestoreArgs),
+    Restore {
+        /// The folder of the backup
+        #[arg(value_name = "BACKUP")]
+        from: PathBuf,
+        /// The folder to make, which must be absent or empty [default: the user's]
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
     /// Check the journal's folder, also while the server runs.
-    Inspect(InspectArgs),
+    Inspect {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        data: DataArgs,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Make a token for one who may call the server.
-    Token(TokenArgs),
+    Token {
+        /// Whose token it is: letters, digits, dots, dashes and underscores
+        name: String,
+        /// The file of tokens that gets its line; without one the line is printed
+        file: Option<PathBuf>,
+    },
     /// See the members of a cluster, check their log, or make one.
     Cluster {
         /// What to do
@@ -101,11 +89,15 @@ pub enum Command {
         command: ClusterCommand,
     },
     /// Ask a running server whether it takes calls: exit code 0 or 1.
-    Healthcheck(HealthArgs),
+    Healthcheck {
+        /// The address on which it listens [default: 127.0.0.1:8894]
+        #[arg(long, value_name = "ADDRESS", value_parser = accepted::address)]
+        listen: Option<SocketAddr>,
+    },
     /// Print the completions of a shell.
     Completions {
         /// The shell
-        shell: clap_complete::Shell,
+        shell: Shell,
     },
     /// Write manual pages.
     Man {
@@ -115,74 +107,61 @@ pub enum Command {
     },
 }
 
-/// The server to ask.
-#[derive(Clone, Debug, Args)]
-pub struct HealthArgs {
-    /// The address on which it listens [default: 127.0.0.1:8894]
-    #[arg(long, value_name = "ADDRESS", value_parser = accepted::address, env = "TALKING_STICK_LISTEN")]
-    pub listen: Option<SocketAddr>,
-}
-
 /// The folder of a journal.
 #[derive(Clone, Debug, Args)]
 pub struct DataArgs {
     /// The folder of the journal [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
+    #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
-/// The arguments of `backup`.
-#[derive(Clone, Debug, Args)]
-pub struct BackupArgs {
-    /// The folder to make, which must be absent or empty
-    #[arg(value_name = "DIR")]
-    pub to: PathBuf,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
-    pub data: DataArgs,
+const VERIFY_EXAMPLES: &str = include_str!("cli/verify.txt").trim_ascii_end();
+
+const REPAIR_EXAMPLES: &str = include_str!("cli/repair.txt").trim_ascii_end();
+
+/// The commands about a cluster.
+#[derive(Debug, Subcommand)]
+pub enum ClusterCommand {
+    /// Print each member's role, epoch, sequence, lag and digest.
+    Status {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// Print one JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read the whole log, and compare its copies.
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// The folder of a member, whose journal is compared with the log
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
+    /// Make a log from a journal, because it is lost or new.
+    #[command(after_help = REPAIR_EXAMPLES)]
+    Repair {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+        cluster: ClusterArgs,
+        /// The folder of a member, or of a single server, whose journal the log continues
+        #[arg(long, value_name = "DIR")]
+        from: PathBuf,
+        /// Say what would be done, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Take what is readable of a damaged journal
+        #[arg(long)]
+        accept_loss: bool,
+    },
+    /// Ask the owner to hand over, and print which member is the owner then.
+    Resign(ClusterArgs),
 }
 
-/// The arguments of `restore`.
-#[derive(Clone, Debug, Args)]
-pub struct RestoreArgs {
-    /// The folder of the backup
-    #[arg(value_name = "BACKUP")]
-    pub from: PathBuf,
-    /// The folder to make, which must be absent or empty [default: the user's]
-    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
-    pub data: Option<PathBuf>,
-}
-
-/// The arguments of `token`.
-#[derive(Clone, Debug, Args)]
-pub struct TokenArgs {
-    /// Whose token it is: letters, digits, dots, dashes and underscores
-    pub name: String,
-    /// The file of tokens that gets its line; without one the line is printed
-    pub file: Option<PathBuf>,
-}
-
-/// The arguments of `inspect`.
-#[derive(Clone, Debug, Args)]
-pub struct InspectArgs {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
-    pub data: DataArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
-}
-
-const STDIO_EXAMPLES: &str = "\
-Examples:
-  claude mcp add talking-stick -- talking-stick stdio
-  talking-stick stdio --connect http://127.0.0.1:9000
-  talking-stick stdio --connect never --limit turn_limit=20
-
-With auto, a server on 127.0.0.1:8894 is joined, so that two clients on one
-machine meet. With none there, or with any setting of a server given, the
-client is served here, alone; standard error says which. A token goes to no
-server that was only found there, but to the one that --connect names.";
+const STDIO_EXAMPLES: &str = include_str!("cli/stdio.txt").trim_ascii_end();
 
 /// The arguments of `stdio`.
 #[derive(Clone, Debug, Args)]
@@ -192,39 +171,11 @@ pub struct StdioArgs {
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
     /// The server to join: auto, never, or a URL as in http://127.0.0.1:8894
-    #[arg(
-        long,
-        value_name = "SERVER",
-        default_value = "auto",
-        env = "TALKING_STICK_CONNECT"
-    )]
-    pub connect: Connect,
+    #[arg(long, value_name = "SERVER", default_value = "auto")]
+    pub connect: String,
     /// The token for the server; better in TALKING_STICK_TOKEN
-    #[arg(long, value_name = "TOKEN", env = "TALKING_STICK_TOKEN")]
+    #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-}
-
-/// The server that a client on stdio joins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Connect {
-    /// The one on the default address, if it runs.
-    Auto,
-    /// No server: the process serves the client itself.
-    Never,
-    /// The one at this address.
-    Url(String),
-}
-
-impl std::str::FromStr for Connect {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "auto" => Self::Auto,
-            "never" => Self::Never,
-            url => Self::Url(url.into()),
-        })
-    }
 }
 
 /// The arguments of `demo`.
@@ -240,6 +191,26 @@ pub struct DemoArgs {
     /// Stop after one conversation; without this, repeat until interrupted.
     #[arg(long)]
     pub once: bool,
+}
+
+/// Writes the completions of a shell.
+///
+/// # Errors
+/// They cannot be written.
+pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+    // The library panics if it cannot write.
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), "talking-stick", &mut text);
+    out.write_all(&text)
+}
+
+/// Writes a manual page for the program and for each of its commands into this folder.
+///
+/// # Errors
+/// The folder cannot be made, or a page not be written.
+pub fn manual_pages(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(command(), folder)
 }
 
 #[cfg(test)]

@@ -3,10 +3,7 @@
 
 mod accepted;
 pub mod cli;
-mod durability;
 mod given;
-mod log_form;
-pub mod manual;
 mod memory_limit;
 pub mod named_file;
 pub mod os_error;
@@ -14,17 +11,14 @@ pub mod realm;
 mod retention;
 mod server_url;
 mod settings;
-mod switches;
 mod toolset;
 
-pub use durability::Durability;
 pub use memory_limit::{MemoryLimit, kibibytes};
 pub use realm::Realm;
 pub use retention::{Bytes, Keep, Retention};
 pub use server_url::ServerUrl;
 pub use settings::{
-    ClusterSettings, DEFAULT_LISTEN, JournalSettings, Settings, SettingsError, Unnamed,
+    ClusterSettings, DEFAULT_LISTEN, Durability, JournalSettings, NO_CLUSTER, Settings, Unnamed,
     usual_folder,
 };
-pub use switches::{AccessLog, LossRule, OutputSchemas, SyncProof, Usernames};
 pub use toolset::Toolset;

@@ -34,16 +34,12 @@ pub fn host(text: &str) -> Option<Authority> {
     (is_plain && !host.host().is_empty() && !text.contains('*')).then_some(host)
 }
 
-/// A text that is no realm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "write a name of 1 to 32 letters of a to z, digits and dashes, or a name and its host, as in \
-     arena=arena.example.org"
-)]
-pub struct RealmError;
+/// What a realm is written as.
+const FORM: &str = "write a name of 1 to 32 letters of a to z, digits and dashes, or a name and its \
+                    host, as in arena=arena.example.org";
 
 impl FromStr for Realm {
-    type Err = RealmError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, host) = match text.split_once('=') {
@@ -52,14 +48,9 @@ impl FromStr for Realm {
         };
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let is_name = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits);
-        let host = host.map(|text| self::host(text).ok_or(RealmError));
-        match is_name {
-            true => Ok(Self {
-                name: name.into(),
-                host: host.transpose()?,
-            }),
-            false => Err(RealmError),
-        }
+        let host = host.map(|text| self::host(text).ok_or(FORM)).transpose()?;
+        let name = Arc::from(name);
+        is_name.then_some(Self { name, host }).ok_or(FORM)
     }
 }
 
@@ -87,7 +78,7 @@ mod tests {
             "=h",
             &"a".repeat(33),
         ] {
-            assert_eq!(realm(text), Err(RealmError), "{text}");
+            assert_eq!(realm(text), Err(FORM), "{text}");
         }
     }
 }

@@ -43,15 +43,31 @@ impl Default for Retention {
     }
 }
 
+impl<T> Keep<T> {
+    /// The limit; none if there is none.
+    #[must_use]
+    pub fn limit(self) -> Option<T> {
+        match self {
+            Self::UpTo(limit) => Some(limit),
+            Self::All => None,
+        }
+    }
+
+    /// What a text says that is this limit, or `none`. `what` is what else one may write.
+    fn said(text: &str, limit: Option<T>, what: &str) -> Result<Self, String> {
+        match (text, limit) {
+            ("none", _) => Ok(Self::All),
+            (_, Some(limit)) => Ok(Self::UpTo(limit)),
+            (_, None) => Err(format!("write {what}, or none")),
+        }
+    }
+}
+
 impl FromStr for Keep<Span> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match (text, Span::parse(text)) {
-            ("none", _) => Ok(Self::All),
-            (_, Ok(age)) => Ok(Self::UpTo(age)),
-            (_, Err(_)) => Err("write a time, as in 90d, or none".into()),
-        }
+        Self::said(text, Span::parse(text).ok(), "a time, as in 90d")
     }
 }
 
@@ -59,11 +75,7 @@ impl FromStr for Keep<u64> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("none", _) => Ok(Self::All),
-            (_, Ok(number)) => Ok(Self::UpTo(number)),
-            (_, Err(_)) => Err("write a number, or none".into()),
-        }
+        Self::said(text, text.parse().ok(), "a number")
     }
 }
 
@@ -71,11 +83,8 @@ impl FromStr for Keep<Bytes> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match (text, bytes_of(text)) {
-            ("none", _) => Ok(Self::All),
-            (_, Some(bytes)) => Ok(Self::UpTo(Bytes(bytes))),
-            (_, None) => Err("write a size, as in 512MiB or 2GiB, or none".into()),
-        }
+        let size = bytes_of(text).map(Bytes);
+        Self::said(text, size, "a size, as in 512MiB or 2GiB")
     }
 }
 

@@ -8,34 +8,32 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(String);
 
-/// An address that is none of a PostgreSQL server.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write an address, as in postgres://chat@db.example.org/chat{0}")]
-pub struct ServerUrlError(String);
+/// What an address looks like.
+const FORM: &str = "write an address, as in postgres://chat@db.example.org/chat";
 
 impl FromStr for ServerUrl {
-    type Err = ServerUrlError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut schemes = ["postgres://", "postgresql://"].iter();
         match schemes.any(|scheme| text.len() > scheme.len() && text.starts_with(scheme)) {
             true => check(text).map(|()| Self(text.into())),
-            false => Err(ServerUrlError(String::new())),
+            false => Err(FORM.into()),
         }
     }
 }
 
 #[cfg(feature = "postgres")]
-fn check(text: &str) -> Result<(), ServerUrlError> {
+fn check(text: &str) -> Result<(), String> {
     let read = text.parse::<tokio_postgres::Config>();
     read.map(|_| ()).map_err(|error| {
         let why = std::error::Error::source(&error).map(ToString::to_string);
-        ServerUrlError(format!(": {}", why.unwrap_or_else(|| error.to_string())))
+        format!("{FORM}: {}", why.unwrap_or_else(|| error.to_string()))
     })
 }
 
 #[cfg(not(feature = "postgres"))]
-fn check(_: &str) -> Result<(), ServerUrlError> {
+fn check(_: &str) -> Result<(), String> {
     Ok(())
 }
 

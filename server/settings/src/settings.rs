@@ -1,33 +1,30 @@
 //! The settings of a server: flags first, then variables, then the file, then defaults.
 
 mod cluster;
-mod error;
 mod file;
 mod journal;
 mod limits;
-mod realms;
 mod rows;
-mod unnamed;
+
+use std::path::Path;
 
 use chat_types::{Config, Span};
 
 use crate::given::Given as _;
-use crate::{Retention, Usernames, realm};
+use crate::os_error::reason;
+use crate::realm::{self, MAX_REALMS, Realm};
+use crate::{Retention, named_file};
 
-pub use self::cluster::{ClusterArgs, ClusterSettings, ReadsRule};
-pub use self::error::SettingsError;
-pub use self::journal::JournalSettings;
-pub use self::rows::{DEFAULT_LISTEN, ServeArgs, Settings};
-pub use self::unnamed::{Unnamed, usual_folder};
-
-use self::realms::wrong_realm;
+pub use self::cluster::{ClusterArgs, ClusterSettings, NO_CLUSTER, ReadsRule};
+pub use self::journal::{Durability, JournalSettings, Unnamed, usual_folder};
+pub use self::rows::{DEFAULT_LISTEN, LogForm, ServeArgs, Settings};
 
 impl Settings {
     /// Merges the settings of all sources, and checks them.
     ///
     /// # Errors
     /// What is wrong, where, and what is accepted.
-    pub fn gather(args: &ServeArgs, unnamed: Unnamed) -> Result<Self, SettingsError> {
+    pub fn gather(args: &ServeArgs, unnamed: Unnamed) -> Result<Self, String> {
         let mut given = args.clone();
         if let Some(path) = &args.config {
             let file = file::read(path)?;
@@ -37,64 +34,128 @@ impl Settings {
         }
         let port = given.listen.unwrap_or(DEFAULT_LISTEN).port();
         let cluster = ClusterSettings::gather(&given.cluster, port)?;
+        if cluster.is_some() && unnamed == Unnamed::InMemory {
+            return Err("--cluster is for `talking-stick serve` alone: leave it out".into());
+        }
+        if cluster.is_some() && given.in_memory {
+            let both = "keeps all in the cluster's log, and --in-memory nothing: leave one out";
+            return Err(format!("--cluster {both}"));
+        }
         let journal = match &cluster {
-            Some(_) if unnamed == Unnamed::InMemory => return Err(SettingsError::ClusterOfOne),
-            Some(_) if given.in_memory => return Err(SettingsError::ClusterInMemory),
             // Members on one machine must not have one folder.
             Some(_) => JournalSettings::gather(&given, Unnamed::InMemory)?,
             None => JournalSettings::gather(&given, unnamed)?,
         };
-        if let (Some(realm), Unnamed::InMemory) = (given.realms.first(), unnamed) {
+        if let (Some(Realm { name, .. }), Unnamed::InMemory) = (given.realms.first(), unnamed) {
             let why = "several realms are for `talking-stick serve` alone: leave it out";
-            return Err(wrong_realm(realm, why));
+            return Err(format!("--realms {name}: {why}"));
         }
         let of_cluster = cluster.as_ref().map(|cluster| cluster.realm.clone());
         let realm = of_cluster.unwrap_or_else(|| realm::FIRST.into());
         let (history, limits) = (retention(&given), limits(&given)?);
         let settings = Self::of(given, cluster, realm, journal, history, limits);
-        settings.check()?;
+        settings.check_history()?;
+        settings.check_realms()?;
+        settings.check_access()?;
         Ok(settings)
+    }
+
+    /// The settings of one of its realms. A journal has a folder within that of the server.
+    #[must_use]
+    pub fn of_realm(&self, realm: &Realm) -> Self {
+        let mut of = self.clone();
+        let name: &str = &realm.name;
+        of.realm = name.into();
+        of.allow_hosts
+            .extend(realm.host.as_ref().map(ToString::to_string));
+        if let Some(cluster) = &mut of.cluster {
+            cluster.realm = name.into();
+        }
+        if let Some(journal) = &mut of.journal {
+            journal.folder = journal.folder.join("realms").join(name);
+        }
+        of
+    }
+
+    /// The name of its realm, if the server has others, too.
+    #[must_use]
+    pub fn realm_label(&self) -> Option<&str> {
+        (!self.realms.is_empty()).then_some(&*self.realm)
+    }
+
+    fn check_history(&self) -> Result<(), String> {
+        let Some(server) = &self.history_server else {
+            return Ok(());
+        };
+        let why = if !cfg!(feature = "postgres") {
+            ": this program is built without PostgreSQL. Build it with `cargo build --release -p \
+             server --features postgres`, or leave the server out"
+        } else if self.journal.is_none() {
+            " copies the history of a journal, and this server keeps none: name its folder with \
+             --data, and leave --in-memory out"
+        } else if !self.realms.is_empty() {
+            " copies one realm, and this server has several: leave one of the two out"
+        } else {
+            return Ok(());
+        };
+        Err(format!("--history {server}{why}"))
+    }
+
+    fn check_realms(&self) -> Result<(), String> {
+        for (index, realm) in self.realms.iter().enumerate() {
+            let before = &self.realms[..index];
+            let is_named = |other: &Realm| other.name == realm.name;
+            let is_there = |other: &Realm| other.host.is_some() && other.host == realm.host;
+            let why = if *realm.name == *self.realm || before.iter().any(is_named) {
+                "there is another realm of this name"
+            } else if before.iter().any(is_there) {
+                "its host is another realm's"
+            } else if index >= MAX_REALMS {
+                "a server has at most 32 realms besides the first"
+            } else {
+                continue;
+            };
+            return Err(format!("--realms {}: {why}", realm.name));
+        }
+        Ok(())
     }
 
     /// Checks that the settings are safe. An allowed host means that others have access: a proxy
     /// may forward them to a server on loopback.
-    fn check(&self) -> Result<(), SettingsError> {
-        if let Some(server) = &self.history_server {
-            let server = server.clone();
-            if !cfg!(feature = "postgres") {
-                return Err(SettingsError::NoPostgres { server });
-            }
-            if self.journal.is_none() {
-                return Err(SettingsError::NothingToCopy { server });
-            }
-            if !self.realms.is_empty() {
-                return Err(SettingsError::SeveralToCopy { server });
-            }
-        }
-        self.check_realms()?;
+    fn check_access(&self) -> Result<(), String> {
         let listen = self.listen;
         let is_loopback = listen.ip().to_canonical().is_loopback();
         let hosts = self.realms.iter().filter_map(|realm| realm.host.as_ref());
         let hosts = hosts.map(ToString::to_string);
         let host = self.allow_hosts.iter().cloned().chain(hosts).next();
-        let host = host.as_ref();
-        if self.usernames == Usernames::Trusted {
-            let by = host.map(|host| format!("--allow-hosts {host}"));
-            let by = by.or_else(|| (!is_loopback).then(|| format!("--listen {listen}")));
-            if let Some(by) = by {
-                return Err(SettingsError::Trusting { by });
+        let by = host.as_ref().map(|host| format!("--allow-hosts {host}"));
+        let by = by.or_else(|| (!is_loopback).then(|| format!("--listen {listen}")));
+        match (host, by) {
+            (_, Some(by)) if self.trust_usernames => Err(format!(
+                "--trust-usernames lets anybody speak for anybody: it is for this machine alone. \
+                 Leave it out, or leave out what opens the server to others: {by}"
+            )),
+            (host, _) if !is_loopback && (host.is_none() || self.auth_tokens.is_none()) => {
+                Err(format!(
+                    "{listen} is open to other machines: name the hosts by which they reach this \
+                     one with --allow-hosts, and who may come with --auth-tokens"
+                ))
             }
-        }
-        if !is_loopback && (host.is_none() || self.auth_tokens.is_none()) {
-            return Err(SettingsError::Exposed { listen });
-        }
-        match host {
-            Some(host) if self.auth_tokens.is_none() => {
-                Err(SettingsError::Anonymous { host: host.clone() })
-            }
-            Some(_) | None => Ok(()),
+            (Some(host), _) if self.auth_tokens.is_none() => Err(format!(
+                "--allow-hosts {host} opens the server to others than this machine: say who may \
+                 come with --auth-tokens, or leave the host out"
+            )),
+            _ => Ok(()),
         }
     }
+}
+
+/// The text in the file that a flag names.
+fn read_file(flag: &str, path: &Path) -> Result<String, String> {
+    named_file::read(path).map_err(|error| {
+        let (path, why) = (path.display(), reason(&error));
+        format!("cannot read the file of {flag}, {path}: {why}")
+    })
 }
 
 /// How much of the history stays.
@@ -108,14 +169,10 @@ fn retention(given: &ServeArgs) -> Retention {
 }
 
 /// The core's limits, with those of the boss, whose ranges the command line has checked.
-fn limits(given: &ServeArgs) -> Result<Config, SettingsError> {
+fn limits(given: &ServeArgs) -> Result<Config, String> {
     let texts = given.limits.iter().flat_map(|flag| limits::parts(flag));
-    let checked = texts.map(|text| {
-        limits::of_flag(text).map_err(|why| SettingsError::Limit {
-            text: text.into(),
-            why,
-        })
-    });
+    let checked =
+        texts.map(|text| limits::of_flag(text).map_err(|why| format!("--limit {text}: {why}")));
     let checked = checked.collect::<Result<Vec<_>, _>>()?;
     let limits = limits::together(checked).expect("each was checked by itself");
     let cooldown = given.boss_alertness_cooldown;
@@ -132,11 +189,20 @@ fn limits(given: &ServeArgs) -> Result<Config, SettingsError> {
 mod tests {
     use std::io::Write as _;
 
+    use clap::Parser as _;
+
     use super::*;
     use crate::Toolset;
+    use crate::cli::Cli;
 
     fn gathered(args: &ServeArgs) -> Result<Settings, String> {
-        Settings::gather(args, Unnamed::InMemory).map_err(|error| error.to_string())
+        Settings::gather(args, Unnamed::InMemory)
+    }
+
+    /// The settings of a command line with these flags.
+    fn flags(flags: &[&str]) -> Result<Settings, String> {
+        let words = [&["talking-stick"], flags].concat();
+        gathered(&Cli::try_parse_from(words).unwrap().serve)
     }
 
     fn file(text: &str) -> (tempfile::NamedTempFile, ServeArgs) {
@@ -151,23 +217,14 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_history_needs_a_journal_and_a_program_that_can_make_it() {
-        let gather = |data: Option<&str>| {
-            gathered(&ServeArgs {
-                history: "postgres://chat:secret@db/chat".parse().ok(),
-                data: data.map(Into::into),
-                ..ServeArgs::default()
-            })
-        };
-        let settings = gather(Some("/nowhere"));
-        let in_memory = gather(None).unwrap_err();
+        let server = ["--history", "postgres://chat:secret@db/chat"];
+        let settings = flags(&[&server[..], &["--data", "/nowhere"]].concat());
+        let in_memory = flags(&server).unwrap_err();
         match cfg!(feature = "postgres") {
             true => {
                 let server = settings.unwrap().history_server.unwrap();
                 assert_eq!(server.to_string(), "postgres://chat@db/chat");
-                assert!(
-                    in_memory.contains("name its folder with --data"),
-                    "{in_memory}"
-                );
+                assert!(in_memory.contains("name its folder with --data"));
             }
             false => {
                 let why = settings.unwrap_err();
@@ -179,7 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_loopback_and_all_tools() {
-        let settings = gathered(&ServeArgs::default()).unwrap();
+        let settings = flags(&[]).unwrap();
         assert_eq!(settings.listen, DEFAULT_LISTEN);
         assert_eq!(settings.toolsets, Toolset::ALL);
         assert_eq!(settings.limits, Config::default());
@@ -206,10 +263,7 @@ mod tests {
     #[test]
     fn the_sample_file_says_what_is_so_anyway() {
         let (_file, args) = file(include_str!("../../../deploy/talking-stick.yaml"));
-        let (sample, default) = (
-            gathered(&args).unwrap(),
-            gathered(&ServeArgs::default()).unwrap(),
-        );
+        let (sample, default) = (gathered(&args).unwrap(), flags(&[]).unwrap());
         assert_eq!(format!("{sample:?}"), format!("{default:?}"));
     }
 
@@ -234,40 +288,43 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_what_is_accepted() {
-        let limit = |text: &str| {
-            gathered(&ServeArgs {
-                limits: vec![text.into()],
-                ..ServeArgs::default()
-            })
-            .unwrap_err()
-        };
-        assert!(limit("stick_lease").contains("as in stick_lease=60s"));
-        assert!(
-            limit("stick_leese=1s").contains("stick_lease"),
-            "{}",
-            limit("stick_leese=1s")
-        );
-        assert!(
-            limit("max_members=1").contains("2 to 65536"),
-            "{}",
-            limit("max_members=1")
-        );
-        let (_kept, args) = file("lisen: 127.0.0.1:1\n");
-        assert!(gathered(&args).unwrap_err().contains("listen"));
-        let (_kept, args) = file("limits: { max_members: many }\n");
-        let why = gathered(&args).unwrap_err();
-        assert!(why.contains("limits"), "{why}");
+        let hosts = ["--allow-hosts", "chat.example.org"];
+        let tokens = ["--auth-tokens", "tokens.txt"];
+        let open = ["--listen", "0.0.0.0:1"];
+        let trusting = ["--trust-usernames"];
+        for (given, named) in [
+            (
+                &[&["--limit", "stick_lease"][..]][..],
+                "as in stick_lease=60s",
+            ),
+            (&[&["--limit", "stick_leese=1s"]], "stick_lease"),
+            (&[&["--limit", "max_members=1"]], "2 to 65536"),
+            (&[&hosts], "chat.example.org opens"),
+            (&[&hosts], "--auth-tokens"),
+            (&[&hosts, &tokens, &trusting], "--trust-usernames"),
+            (&[&hosts, &tokens, &trusting], "--allow-hosts"),
+            (&[&open], "--allow-hosts"),
+            (&[&open, &trusting], "--trust-usernames"),
+        ] {
+            let why = flags(&given.concat()).unwrap_err();
+            assert!(why.contains(named), "{named}: {why}");
+        }
+        for safe in [&[&hosts[..], &tokens][..], &[&hosts, &tokens, &open]] {
+            assert!(flags(&safe.concat()).is_ok(), "{safe:?}");
+        }
+        for (text, named) in [
+            ("lisen: 127.0.0.1:1\n", "listen"),
+            ("limits: { max_members: many }\n", "limits"),
+        ] {
+            let (_kept, args) = file(text);
+            let why = gathered(&args).unwrap_err();
+            assert!(why.contains(named), "{why}");
+        }
     }
 
     #[test]
     fn commas_part_limits_and_within_brackets_they_do_not() {
-        let limits = |flag: &str| {
-            let args = ServeArgs {
-                limits: vec![flag.into()],
-                ..ServeArgs::default()
-            };
-            gathered(&args).map(|settings| settings.limits)
-        };
+        let limits = |text: &str| flags(&["--limit", text]).map(|settings| settings.limits);
         let both = limits("stick_lease=5s,rate_limit={per_second: 1, burst: 2},turn_limit=7");
         let both = both.unwrap();
         assert_eq!(both.stick_lease, Span::secs(5));
@@ -276,56 +333,5 @@ mod tests {
         assert_eq!(both.rate_limit, alone.rate_limit);
         let why = limits("stick_lease=5s,turn_limit").unwrap_err();
         assert!(why.contains("--limit turn_limit: write a key"), "{why}");
-    }
-
-    #[test]
-    fn a_host_that_is_allowed_asks_for_tokens_on_loopback_too() {
-        let hosts = ServeArgs {
-            allow_hosts: vec!["chat.example.org".into()],
-            ..ServeArgs::default()
-        };
-        let why = gathered(&hosts).unwrap_err();
-        assert!(
-            why.contains("chat.example.org") && why.contains("--auth-tokens"),
-            "{why}"
-        );
-        let tokens = ServeArgs {
-            auth_tokens: Some("tokens.txt".into()),
-            ..hosts
-        };
-        assert!(gathered(&tokens).is_ok());
-        let trusting = ServeArgs {
-            trust_usernames: true,
-            ..tokens
-        };
-        let why = gathered(&trusting).unwrap_err();
-        assert!(
-            why.contains("--trust-usernames") && why.contains("--allow-hosts"),
-            "{why}"
-        );
-    }
-
-    #[test]
-    fn what_is_open_to_others_needs_names_and_tokens() {
-        let open = ServeArgs {
-            listen: Some("0.0.0.0:1".parse().unwrap()),
-            ..ServeArgs::default()
-        };
-        assert!(gathered(&open).unwrap_err().contains("--allow-hosts"));
-        let trusting = ServeArgs {
-            trust_usernames: true,
-            ..open.clone()
-        };
-        assert!(
-            gathered(&trusting)
-                .unwrap_err()
-                .contains("--trust-usernames")
-        );
-        let closed = ServeArgs {
-            allow_hosts: vec!["chat.example.org".into()],
-            auth_tokens: Some("tokens.txt".into()),
-            ..open
-        };
-        assert!(gathered(&closed).is_ok());
     }
 }

@@ -12,7 +12,7 @@ use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
 use chat_journal::Identity;
 use server_nats::{Log, LogReader, OpenError, StoredSnapshot};
-use server_settings::{ClusterSettings, Durability, JournalSettings, LossRule};
+use server_settings::{ClusterSettings, Durability, JournalSettings};
 use server_storage::journal::{self, FoundJournal};
 
 use super::wire::{STATUS, encode};
@@ -28,10 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The log has records, or is of another realm, or members run, or the journal is not usable.
 pub(crate) async fn repair(
     cluster: &ClusterSettings,
-    (from, loss): (&Path, LossRule),
+    (from, accept_loss): (&Path, bool),
     is_dry_run: bool,
 ) -> Result<String, ClusterError> {
-    let own = read(from, loss)?;
+    let own = read(from, accept_loss)?;
     let (Some(identity), Some(chain)) = (&own.identity, &own.end) else {
         return Err(no_entries(from));
     };
@@ -70,14 +70,14 @@ pub(crate) async fn repair(
 }
 
 /// Locks the folder, and reads its journal.
-fn read(from: &Path, loss: LossRule) -> Result<FoundJournal, ClusterError> {
+fn read(from: &Path, accept_loss: bool) -> Result<FoundJournal, ClusterError> {
     if !journal::database_in(from).exists() {
         return Err(no_entries(from));
     }
     let settings = JournalSettings {
         folder: from.into(),
         durability: Durability::default(),
-        loss,
+        accept_loss,
         entries: None,
         bytes: None,
         reserve: None,

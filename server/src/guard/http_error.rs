@@ -7,7 +7,8 @@ use axum::http::header::{
 };
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use server_chat::refusal::Refusal;
 use server_chat::refused_requests::Kind;
 
@@ -45,12 +46,10 @@ pub enum Fault {
     /// The token has expired.
     #[error("that bearer token has expired; ask the server's operator for another")]
     TokenExpired,
-    /// Too many wrong tokens came from one source.
+    /// Too many wrong tokens came from one source: its tokens are checked again after so many
+    /// milliseconds.
     #[error("too many wrong tokens came from your address; a right one is taken at once")]
-    TooManyTokens {
-        /// The delay after which tokens of this source are checked again.
-        retry_after_ms: u64,
-    },
+    TooManyTokens(u64),
     /// The path is for operators.
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     OperatorRequired,
@@ -58,17 +57,11 @@ pub enum Fault {
     #[error("this takes an operator's token: send Authorization: Bearer and the token")]
     NoOperator,
     /// The body is larger than the server takes.
-    #[error("a body has at most {limit} bytes here")]
-    BodyTooLarge {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The body did not arrive in time.
-    #[error("the body did not arrive within {seconds} s")]
-    BodyTooSlow {
-        /// The time limit.
-        seconds: u64,
-    },
+    #[error("a body has at most {0} bytes here")]
+    BodyTooLarge(usize),
+    /// The body did not arrive in time, in seconds.
+    #[error("the body did not arrive within {0} s")]
+    BodyTooSlow(u64),
     /// The body is compressed, or has another coding.
     #[error("a body is taken as it is: send it without Content-Encoding")]
     BodyEncoded,
@@ -88,11 +81,8 @@ pub enum Fault {
     #[error("the server has too much to do; try again in a moment")]
     Overloaded,
     /// The body has too many values.
-    #[error("a body has at most {limit} values here, the names of members among them")]
-    TooManyValues {
-        /// The limit.
-        limit: usize,
-    },
+    #[error("a body has at most {0} values here, the names of members among them")]
+    TooManyValues(usize),
     /// A share, a pool, or the memory of the process is used up.
     #[error("{}", .0.message)]
     Full(Refusal),
@@ -118,11 +108,11 @@ impl Fault {
             Self::TokenRequired => ("token_required", Some(Kind::NoToken)),
             Self::TokenUnknown => ("token_unknown", Some(Kind::WrongToken)),
             Self::TokenExpired => ("token_expired", Some(Kind::ExpiredToken)),
-            Self::TooManyTokens { .. } => ("rate_limited", None),
+            Self::TooManyTokens(_) => ("rate_limited", None),
             Self::OperatorRequired => ("operator_required", Some(Kind::NoToken)),
             Self::NoOperator => ("operator_required", Some(Kind::NoOperator)),
-            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => ("body_too_large", None),
-            Self::BodyTooSlow { .. } => ("body_too_slow", None),
+            Self::BodyTooLarge(_) | Self::TooManyValues(_) => ("body_too_large", None),
+            Self::BodyTooSlow(_) => ("body_too_slow", None),
             Self::BodyEncoded => ("body_encoded", None),
             Self::NoOAuth => ("invalid_request", None),
             Self::BodyBroken | Self::BodyUnread(_) => ("invalid_arguments", None),
@@ -156,8 +146,8 @@ impl From<Fault> for HttpError {
         }
         let (code, _) = fault.row();
         let mut refusal = Refusal::new(code, fault.to_string());
-        if let Fault::TooManyTokens { retry_after_ms } = fault {
-            refusal.retry_after_ms = Some(retry_after_ms);
+        if let Fault::TooManyTokens(wait) = fault {
+            refusal.retry_after_ms = Some(wait);
         } else if refusal.status() == 503 {
             refusal.retry_after_ms = Some(DEFAULT_RETRY_MS);
         }
@@ -229,4 +219,27 @@ pub async fn other_method(method: Method) -> Response {
         return StatusCode::NO_CONTENT.into_response();
     }
     HttpError::from(Fault::MethodNotAllowed).into_response()
+}
+
+/// The member that the registration of a client has (RFC 7591, section 2), and no registration here.
+#[derive(Deserialize)]
+struct ClientMetadata {
+    #[serde(rename = "redirect_uris")]
+    _redirect_uris: IgnoredAny,
+}
+
+/// Why this body of a registration is refused, if an OAuth client sent it. Such clients read an error
+/// of that protocol alone: one that found no description of an authorization server tries the usual
+/// paths (RFC 8414, and the authorization of MCP), and its registration goes to `/register`, which is
+/// the chat's own.
+pub(super) fn oauth_fault(body: &[u8]) -> Option<Fault> {
+    let metadata = serde_json::from_slice::<ClientMetadata>(body);
+    metadata.is_ok().then_some(Fault::NoOAuth)
+}
+
+/// The refusal in the form of RFC 7591, section 3.2.2, whose `error` is a text.
+pub(super) fn oauth_refused() -> Response {
+    let (error, description) = ("access_denied", Fault::NoOAuth.to_string());
+    let body = serde_json::json!({ "error": error, "error_description": description });
+    json(StatusCode::BAD_REQUEST, &body)
 }

@@ -5,10 +5,13 @@
 //! answer has a second one, the proof, which the page keeps in the storage of its origin and sends in a
 //! header. The server stores only the hash of both. A session ends with its token, after half a day
 //! without use, and after a week. Each token has a limited number of sessions; beyond it the one unused
-//! for longest ends. With a journal, sessions outlive a restart in a file beside it.
+//! for longest ends. With a journal, sessions outlive a restart in a file beside it, which holds hashes
+//! only: of their secrets, and of the tokens for which they stand.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,18 +22,16 @@ use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use server_storage::lock;
-use server_storage::{blocking, clock};
+use serde::{Deserialize, Serialize};
+use server_settings::os_error::reason;
+use server_storage::{blocking, clock, lock, private};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hosts::is_over_tls;
-use super::http_error::{Fault, HttpError};
-use super::session_file::{SessionFile, StoredHash, StoredSession};
-use super::token_file::TokenFile;
-use super::tokens::{Hash, Token};
-use super::{Known, bearer};
+use super::http_error::{Fault, HttpError, json};
+use super::tokens::{Hash, Token, TokenFile};
+use super::{Known, LOG, bearer, is_over_tls};
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";
@@ -55,6 +56,49 @@ const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// The time since the last stored use after which a use is stored.
 const STORED_EACH: Duration = Duration::from_secs(60);
 
+/// The name of the file in a data folder.
+pub const SESSIONS: &str = "sessions.json";
+
+/// The largest size of the file in bytes: enough for the most sessions of the most tokens.
+const MAX_FILE: u64 = 8 << 20;
+
+/// A session in the file. Times are seconds of the wall clock; hashes are in base64.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSession {
+    /// The hash of the cookie and the proof.
+    secrets: String,
+    /// The hash of a user's token.
+    caller: Option<String>,
+    /// The hash of an operator's token.
+    operator: Option<String>,
+    opened: u64,
+    used: u64,
+}
+
+/// The hash in a text of the file.
+fn decoded(text: &str) -> Option<Hash> {
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
+/// The sessions in the file; none if it is absent or damaged.
+fn read(path: &Path) -> Vec<StoredSession> {
+    let read = || -> io::Result<Vec<StoredSession>> {
+        let mut text = Vec::new();
+        let file = private::open(path, File::options().read(true))?;
+        file.take(MAX_FILE).read_to_end(&mut text)?;
+        Ok(serde_json::from_slice(&text)?)
+    };
+    read().unwrap_or_else(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            let (file, error) = (path.display(), reason(&error));
+            let told = "the sessions of the page are lost: people log in again";
+            tracing::warn!(target: LOG, %file, error, "{told}");
+        }
+        Vec::new()
+    })
+}
+
 /// The browser sessions, by the hashes of their secrets.
 #[derive(Debug, Default)]
 pub(super) struct PageSessions {
@@ -62,9 +106,10 @@ pub(super) struct PageSessions {
     /// The ends of the cookies' names, which differ by realm: the browser sends those of one host
     /// together.
     suffix: String,
-    file: Option<SessionFile>,
+    /// The path of the file, locked while it is written.
+    file: Option<Mutex<PathBuf>>,
     /// Whether the file lacks something.
-    stale: AtomicBool,
+    pub(super) stale: AtomicBool,
 }
 
 /// A browser session.
@@ -113,11 +158,10 @@ impl PageSessions {
         (file, suffix): (Option<PathBuf>, String),
         tokens: [Option<&TokenFile>; 2],
     ) -> Self {
-        let file = file.map(SessionFile::new);
-        let stored = file.as_ref().map(SessionFile::read).unwrap_or_default();
+        let stored = file.as_deref().map(read).unwrap_or_default();
         let all = stored.into_iter().filter_map(|stored| {
             let [caller, operator] = [(tokens[0], stored.caller), (tokens[1], stored.operator)]
-                .map(|(tokens, stored)| tokens?.by_hash(&stored?.hash()?));
+                .map(|(tokens, stored)| tokens?.by_hash(&decoded(&stored?)?));
             let known = Known::by_token(caller, operator);
             let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
@@ -126,19 +170,14 @@ impl PageSessions {
                 used: Since::ago(ago(stored.used)),
                 ended,
             };
-            Some((stored.secrets.hash()?, session))
+            Some((decoded(&stored.secrets)?, session))
         });
         Self {
             all: Mutex::new(all.collect()),
             suffix,
-            file,
+            file: file.map(Mutex::new),
             stale: AtomicBool::new(false),
         }
-    }
-
-    /// Whether the file lacks something.
-    pub(super) fn is_stale(&self) -> bool {
-        self.stale.load(Ordering::Relaxed)
     }
 
     /// Writes the file, if there is one.
@@ -156,19 +195,27 @@ impl PageSessions {
 
     fn write(&self) {
         self.stale.store(false, Ordering::Relaxed);
-        if let Some(file) = &self.file {
-            file.write(|| self.stored());
+        let Some(file) = &self.file else {
+            return;
+        };
+        // The content is made when it is this writer's turn: an older one never replaces a newer one.
+        let path = lock(file);
+        let written = serde_json::to_vec(&self.stored()).map_err(Into::into);
+        if let Err(error) = written.and_then(|text| private::replace(&path, &text)) {
+            let (file, error) = (path.display(), reason(&error));
+            tracing::warn!(target: LOG, %file, error, "the sessions of the page are not stored");
         }
     }
 
     fn stored(&self) -> Vec<StoredSession> {
         let wall = seconds();
         let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
-        let token = |owner: &Option<Token>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
+        let token =
+            |owner: &Option<Token>| owner.as_ref().map(|one| URL_SAFE_NO_PAD.encode(one.hash));
         let all = lock(&self.all);
         all.iter()
             .map(|(secrets, session)| StoredSession {
-                secrets: StoredHash::of(secrets),
+                secrets: URL_SAFE_NO_PAD.encode(secrets),
                 caller: token(&session.known.caller),
                 operator: token(&session.known.operator),
                 opened: of(session.opened),
@@ -194,15 +241,13 @@ impl PageSessions {
         Some(known)
     }
 
-    /// Opens a session for these owners, and returns its secrets.
-    fn open(&self, known: &Known) -> Result<Option<Opened>, getrandom::Error> {
+    /// Opens a session for these owners, and returns its secrets: the value of the cookie, and the
+    /// proof of the page's origin.
+    fn open(&self, known: &Known) -> Result<Option<(String, String)>, getrandom::Error> {
         let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
             return Ok(None);
         };
-        let opened = Opened {
-            cookie: secret()?,
-            proof: secret()?,
-        };
+        let (cookie, proof) = (secret()?, secret()?);
         let session = PageSession {
             known: known.clone(),
             opened: Since::now(),
@@ -220,8 +265,8 @@ impl PageSessions {
                 oldest.ended.cancel();
             }
         }
-        all.insert(hash(&opened.cookie, opened.proof.as_bytes()), session);
-        Ok(Some(opened))
+        all.insert(hash(&cookie, proof.as_bytes()), session);
+        Ok(Some((cookie, proof)))
     }
 
     /// Removes the session whose secrets are in these headers.
@@ -250,25 +295,20 @@ impl PageSessions {
         named(HOST_NAME).or_else(|| named(NAME))
     }
 
-    fn answer(
-        &self,
-        headers: &HeaderMap,
-        (cookie, proof): (&str, Option<&str>),
-        age: &str,
-    ) -> Response {
-        let (name, tls) = if is_over_tls(headers) {
-            (HOST_NAME, "; Secure")
-        } else {
-            (NAME, "")
+    /// The answer that sets this cookie, with the proof of a session; without one the cookie ends.
+    fn answer(&self, headers: &HeaderMap, cookie: &str, proof: Option<&str>) -> Response {
+        let (name, tls) = match is_over_tls(headers) {
+            true => (HOST_NAME, "; Secure"),
+            false => (NAME, ""),
         };
-        let suffix = &self.suffix;
-        let cookie =
-            format!("{name}{suffix}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
+        let name = format!("{name}{}", self.suffix);
+        let age = proof.map_or("; Max-Age=0", |_| "");
+        let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
         let mut success = serde_json::json!({ "success": true });
         if let Some(proof) = proof {
             success["proof"] = proof.into();
         }
-        let mut response = super::http_error::json(StatusCode::OK, &success);
+        let mut response = json(StatusCode::OK, &success);
         if let Ok(mut value) = HeaderValue::from_str(&cookie) {
             value.set_sensitive(true);
             response.headers_mut().insert(SET_COOKIE, value);
@@ -309,15 +349,6 @@ fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// The secrets of a new session.
-#[derive(Clone, Debug)]
-struct Opened {
-    /// The value of the cookie.
-    cookie: String,
-    /// The proof of the page's origin.
-    proof: String,
-}
-
 /// `POST /session`: opens a session for the token of the request, if it is valid.
 pub(super) async fn open(
     State(sessions): State<Arc<PageSessions>>,
@@ -335,9 +366,9 @@ pub(super) async fn open(
 
 async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap) -> Response {
     match sessions.open(known) {
-        Ok(Some(Opened { cookie, proof })) => {
+        Ok(Some((cookie, proof))) => {
             sessions.save().await;
-            sessions.answer(headers, (&cookie, Some(&proof)), "")
+            sessions.answer(headers, &cookie, Some(&proof))
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -366,7 +397,7 @@ pub(super) async fn close(
     }
     match user {
         Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
-        None => sessions.answer(&headers, ("", None), "; Max-Age=0"),
+        None => sessions.answer(&headers, "", None),
     }
 }
 
@@ -383,9 +414,9 @@ mod tests {
         headers
     }
 
-    fn of(opened: &Opened) -> HeaderMap {
-        let mut headers = cookies(&opened.cookie);
-        headers.insert(PROOF, opened.proof.parse().unwrap());
+    fn of((cookie, proof): &(String, String)) -> HeaderMap {
+        let mut headers = cookies(cookie);
+        headers.insert(PROOF, proof.parse().unwrap());
         headers
     }
 

@@ -8,19 +8,34 @@
 //!
 //! A participant belongs to a name, so its owner keeps it with another token. Two lines may have one
 //! name if one of them ends: the tokens of before and after a change.
+//!
+//! A file is read again when it changes, or on request. A missing or invalid one changes nothing: the
+//! previous tokens stay, the log names the wrong line, and a metric says so until the file is read. A
+//! file without tokens revokes them all, and then no request passes; only at the start it is an error,
+//! because such a server would serve nobody. A file is only read after it looked unchanged twice in a
+//! row, so that an incomplete file is not mistaken for a shorter one. A reading that failed is repeated
+//! until the file could be read: a revocation waits for it.
 
-use std::io::ErrorKind;
+use std::error::Error;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
-use server_settings::named_file;
 use server_settings::os_error::{advice, reason};
-use server_storage::clock;
+use server_settings::{named_file, realm};
+use server_storage::{clock, lock};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
+
+use super::LOG;
 
 /// The largest number of tokens of a file: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;
@@ -39,7 +54,7 @@ pub(super) type Hash = [u8; 32];
 
 /// The tokens of one file.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
+struct Tokens {
     all: Vec<Token>,
 }
 
@@ -85,55 +100,37 @@ impl Token {
 
 /// The differences between two readings of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Changes {
+struct Changes {
     /// The number of tokens in both.
-    pub(super) kept: usize,
+    kept: usize,
     /// The names of new tokens.
-    pub(super) added: Vec<Arc<str>>,
+    added: Vec<Arc<str>>,
     /// The names of removed tokens.
-    pub(super) revoked: Vec<Arc<str>>,
+    revoked: Vec<Arc<str>>,
 }
 
 /// Why a token file is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.
-    #[error("cannot read the tokens in {}: {}", path.display(), unread(error))]
-    Unread {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// A line is wrong.
-    #[error("{}:{line}: {what}", path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The fault.
-        what: Wrong,
-    },
+    #[error("cannot read the tokens in {}: {}", _0.display(), unread(_1))]
+    Unread(PathBuf, std::io::Error),
+    /// A line, from 1, is wrong.
+    #[error("{}:{}: {}", _0.display(), _1, _2)]
+    Wrong(PathBuf, usize, Wrong),
     /// It has no token at the start, so all requests would be refused.
-    #[error("{}: there is no token in it; a line is a name and the token's SHA-256 in hex", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: there is no token in it; a line is a name and the token's SHA-256 in hex", _0.display())]
+    Empty(PathBuf),
 }
 
 /// Why a file cannot be read, and what to do.
 fn unread(error: &std::io::Error) -> String {
+    let absent = "; --auth-tokens and --operator-tokens name files that exist";
+    let refused =
+        "; the file may be its owner's alone, if that is the user as whom the server runs";
     let known = [
-        (
-            ErrorKind::NotFound,
-            "; --auth-tokens and --operator-tokens name files that exist",
-        ),
-        (
-            ErrorKind::PermissionDenied,
-            "; the file may be its owner's alone, if that is the user as whom the server runs",
-        ),
+        (ErrorKind::NotFound, absent),
+        (ErrorKind::PermissionDenied, refused),
     ];
     format!("{}{}", reason(error), advice(error, &known, ""))
 }
@@ -178,11 +175,8 @@ impl Tokens {
     ///
     /// # Errors
     /// It cannot be read, or has a wrong line: which, and what is accepted.
-    pub(super) fn read(path: &Path, realms: &[Arc<str>]) -> Result<Self, TokensError> {
-        let unread = |error| TokensError::Unread {
-            path: path.into(),
-            error,
-        };
+    fn read(path: &Path, realms: &[Arc<str>]) -> Result<Self, TokensError> {
+        let unread = |error| TokensError::Unread(path.into(), error);
         let text = named_file::read(path).map_err(unread)?;
         Self::parse_in(path, &text, realms)
     }
@@ -191,7 +185,7 @@ impl Tokens {
     ///
     /// # Errors
     /// It has a wrong line: which, and what is accepted.
-    pub(super) fn check(path: &Path, text: &str) -> Result<(), TokensError> {
+    fn check(path: &Path, text: &str) -> Result<(), TokensError> {
         let realms = text
             .split_whitespace()
             .filter_map(|word| word.strip_prefix("realm="));
@@ -200,20 +194,17 @@ impl Tokens {
     }
 
     fn parse_in(path: &Path, text: &str, realms: &[Arc<str>]) -> Result<Self, TokensError> {
-        Self::parse(text, realms).map_err(|(line, what)| TokensError::Wrong {
-            path: path.into(),
-            line,
-            what,
-        })
+        let parsed = Self::parse(text, realms);
+        parsed.map_err(|(line, what)| TokensError::Wrong(path.into(), line, what))
     }
 
     /// Whether the file has no token.
-    pub(super) const fn is_empty(&self) -> bool {
+    const fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// The tokens that this realm accepts.
-    pub(super) fn of_realm(mut self, realm: &str) -> Self {
+    fn of_realm(mut self, realm: &str) -> Self {
         let is_of = |token: &Token| token.realm.as_ref().is_none_or(|of| **of == *realm);
         self.all.retain(is_of);
         self
@@ -253,11 +244,8 @@ impl Tokens {
         if self.all.iter().any(|token| token.hash == hash) {
             return Err(Wrong::Twice);
         }
-        let of_name: Vec<_> = self
-            .all
-            .iter()
-            .filter(|token| *token.name == *name)
-            .collect();
+        let of_name = self.all.iter().filter(|token| *token.name == *name);
+        let of_name: Vec<_> = of_name.collect();
         let mut endless = of_name.iter().filter(|token| token.ends.is_none());
         if of_name.len() >= MAX_OF_NAME || (ends.is_none() && endless.next().is_some()) {
             return Err(Wrong::NameTwice);
@@ -282,7 +270,7 @@ impl Tokens {
 
     /// Replaces the old tokens. A token in both stays valid, also if its end changed; a name in both
     /// keeps its participants.
-    pub(super) fn replace(mut self, old: &Self) -> (Self, Changes) {
+    fn replace(mut self, old: &Self) -> (Self, Changes) {
         let mut changes = Changes::default();
         for token in &mut self.all {
             let is_its = |before: &&Token| before.name == token.name && before.scope.is_open();
@@ -308,7 +296,7 @@ impl Tokens {
     }
 
     /// Ends expired tokens, and returns the names of those that were valid.
-    pub(super) fn retire(&self, now: Time) -> Vec<Arc<str>> {
+    fn retire(&self, now: Time) -> Vec<Arc<str>> {
         let over = self.all.iter().filter(|token| token.has_ended(now));
         let open = over.filter(|token| token.is_open());
         open.map(|token| {
@@ -328,7 +316,7 @@ impl Tokens {
     }
 
     /// The owner of this token. The duration does not depend on the token.
-    pub(super) fn find(&self, sent: &str) -> Option<&Token> {
+    fn find(&self, sent: &str) -> Option<&Token> {
         if sent.len() > MAX_TOKEN {
             return None;
         }
@@ -336,7 +324,7 @@ impl Tokens {
     }
 
     /// The token with this hash. The duration does not depend on the hash.
-    pub(super) fn by_hash(&self, hash: &Hash) -> Option<&Token> {
+    fn by_hash(&self, hash: &Hash) -> Option<&Token> {
         let mut found = None;
         for token in &self.all {
             if differences(&token.hash, hash) == 0 {
@@ -348,7 +336,7 @@ impl Tokens {
 }
 
 /// Checks the name of a token's owner.
-pub(super) fn check_name(name: &str) -> Result<(), Wrong> {
+fn check_name(name: &str) -> Result<(), Wrong> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     match (1..=MAX_NAME).contains(&name.len()) && name.chars().all(plain) {
         true => Ok(()),
@@ -381,16 +369,233 @@ fn differences(a: &Hash, b: &Hash) -> u8 {
 }
 
 fn from_hex(text: &str) -> Option<Hash> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut hash = [0; 32];
-    if text.len() != 2 * hash.len() {
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    for (byte, pair) in hash.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        let value = digit(pair[0])? * 16 + digit(pair[1])?;
-        *byte = u8::try_from(value).ok()?;
+    for (index, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
     }
     Some(hash)
+}
+
+/// The tokens of one file, for the lifetime of the server.
+#[derive(Debug)]
+pub struct TokenFile {
+    path: PathBuf,
+    realm: RealmOfTokens,
+    now: Mutex<Now>,
+    /// Held while the file is read again, so that an older reading does not replace a newer one.
+    /// Requests do not wait for it.
+    reading: Mutex<()>,
+    /// Whether the file could not be read again, and the tokens of before are valid.
+    is_stale: AtomicBool,
+}
+
+/// The realm for which a file is read, and all realms of the server, which its lines may name.
+pub type RealmOfTokens = (Arc<str>, Arc<[Arc<str>]>);
+
+#[derive(Debug)]
+struct Now {
+    tokens: Tokens,
+    /// The stamp of the file when it was last read.
+    read: Option<Stamp>,
+    /// The stamp of the file when it was last checked.
+    seen: Option<Stamp>,
+    /// Whether the last reading failed, whatever is in the file.
+    is_unread: bool,
+}
+
+/// The parts by which a change of the file shows: device, inode, length, and the times of its last
+/// changes in seconds and nanoseconds. None if the file does not exist.
+type Stamp = [u64; 7];
+
+impl TokenFile {
+    /// Reads a token file, for a server with one realm.
+    ///
+    /// # Errors
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    pub fn read(path: &Path) -> Result<Self, TokensError> {
+        let name: Arc<str> = realm::FIRST.into();
+        let all = Arc::new([Arc::clone(&name)]);
+        Self::read_for(path, (name, all))
+    }
+
+    /// Reads the tokens of a file that this realm accepts.
+    ///
+    /// # Errors
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    pub fn read_for(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
+        let stamp = stamp(path);
+        let tokens = Tokens::read(path, &realm.1)?;
+        if tokens.is_empty() {
+            return Err(TokensError::Empty(path.into()));
+        }
+        Ok(Self {
+            path: path.into(),
+            now: Mutex::new(Now {
+                tokens: tokens.of_realm(&realm.0),
+                read: stamp,
+                seen: stamp,
+                is_unread: false,
+            }),
+            realm,
+            reading: Mutex::default(),
+            is_stale: AtomicBool::new(false),
+        })
+    }
+
+    /// The token of the file that was sent, even if it has expired.
+    pub(super) fn find(&self, sent: &str) -> Option<Token> {
+        lock(&self.now).tokens.find(sent).cloned()
+    }
+
+    /// Whether this realm alone accepts the token.
+    pub(crate) fn binds(&self, sent: &str) -> bool {
+        self.find(sent).is_some_and(|token| token.is_bound())
+    }
+
+    /// The token with this hash, if it is valid.
+    pub(super) fn by_hash(&self, hash: &Hash) -> Option<Token> {
+        let token = lock(&self.now).tokens.by_hash(hash).cloned();
+        token.filter(Token::is_valid)
+    }
+
+    /// Whether the file is invalid, so that the tokens of before are valid.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+
+    /// Reads the file again, and logs what changed, or why it is invalid.
+    pub fn reload(&self) {
+        self.tell(self.try_reload());
+    }
+
+    fn tell(&self, reloaded: Result<Changes, TokensError>) {
+        let file = self.path.display();
+        self.is_stale.store(reloaded.is_err(), Ordering::Relaxed);
+        match reloaded {
+            Ok(Changes {
+                kept,
+                added,
+                revoked,
+            }) => {
+                let (added, revoked) = (added.join(" "), revoked.join(" "));
+                tracing::info!(
+                    target: LOG, %file, kept, added, revoked, "the tokens were read again"
+                );
+                if kept == 0 && added.is_empty() {
+                    tracing::warn!(
+                        target: LOG, %file, "the file has no token: nobody has access by it"
+                    );
+                }
+            }
+            Err(error) => tracing::error!(
+                target: LOG, %error, "the tokens stay as they were: mend the file, and it is read \
+                 again"
+            ),
+        }
+    }
+
+    fn try_reload(&self) -> Result<Changes, TokensError> {
+        let _reading = lock(&self.reading);
+        let stamp = stamp(&self.path);
+        let read = Tokens::read(&self.path, &self.realm.1);
+        let read = read.map(|tokens| tokens.of_realm(&self.realm.0));
+        let mut now = lock(&self.now);
+        // An invalid file is reported once, and not at each check.
+        now.read = stamp;
+        now.seen = stamp;
+        now.is_unread = matches!(read, Err(TokensError::Unread(..)));
+        let (tokens, changes) = read?.replace(&now.tokens);
+        now.tokens = tokens;
+        Ok(changes)
+    }
+
+    /// Checks whether the file changed, and reads it if it looked the same twice, or could not be read
+    /// before. Closes the identities of tokens that have expired at this instant.
+    pub(super) fn look(&self, at: Time) {
+        let stamp = stamp(&self.path);
+        let (has_settled, has_changed, is_unread) = {
+            let mut now = lock(&self.now);
+            let has_settled = std::mem::replace(&mut now.seen, stamp) == stamp;
+            (has_settled, now.read != stamp, now.is_unread)
+        };
+        if has_settled && (has_changed || is_unread) {
+            let reloaded = self.try_reload();
+            // A further failure is the one that the log told of.
+            let is_told = !has_changed && matches!(reloaded, Err(TokensError::Unread(..)));
+            if !is_told {
+                self.tell(reloaded);
+            }
+        }
+        let over = lock(&self.now).tokens.retire(at);
+        for name in over {
+            tracing::info!(target: LOG, %name, "a token's time is over");
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let file = fs::metadata(path).ok()?;
+    let bits = i64::cast_unsigned;
+    Some([
+        file.dev(),
+        file.ino(),
+        file.len(),
+        bits(file.mtime()),
+        bits(file.mtime_nsec()),
+        bits(file.ctime()),
+        bits(file.ctime_nsec()),
+    ])
+}
+
+/// Makes a token with this name. Its line goes to the end of the file, which is made if it is absent,
+/// for its owner alone. Returns the token and, without a file, the line.
+///
+/// # Errors
+/// The name is wrong; or the file is, cannot be written, or has the name already.
+pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Error>> {
+    // In a line, a name with `#` or a space would be something else.
+    check_name(name)?;
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)
+        .map_err(|error| format!("the machine has no randomness to make a token of: {error}"))?;
+    let token = URL_SAFE_NO_PAD.encode(secret);
+    let hash = Sha256::digest(token.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = format!("{name} {hash}\n");
+    match file {
+        Some(file) => {
+            append(file, &line)?;
+            Ok(format!("{token}\n"))
+        }
+        None => Ok(format!("{token}\n{line}")),
+    }
+}
+
+fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {
+    let file = path.display();
+    let unwritten = |error| format!("cannot write {file}: {}", reason(&error));
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600);
+    let mut file = options.open(path).map_err(unwritten)?;
+    let text = named_file::text(&file).map_err(unwritten)?;
+    let length = text.len() as u64;
+    let end = match text.is_empty() || text.ends_with('\n') {
+        true => "",
+        false => "\n",
+    };
+    let added = format!("{end}{line}");
+    Tokens::check(path, &(text + &added))?;
+    // One write: two commands at once do not mix their lines.
+    let written = file.write_all(added.as_bytes());
+    let written = written.and_then(|()| file.sync_all());
+    if written.is_err() {
+        // A part of a line would make the whole file wrong.
+        let _ = file.set_len(length);
+    }
+    Ok(written.map_err(unwritten)?)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! space for it. The connection of a reader that stops reading is closed.
 
 use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -13,16 +14,17 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use chat_core::{Reader, Seq};
 use futures_util::stream;
+use serde::Serialize;
 use server_chat::capacity::Reservation;
-use server_chat::driver::{AnswerFacts, CallerContext, Delivery, EventStream};
+use server_chat::driver::{AnswerFacts, CallerContext, Delivery, Ending, EventStream};
 use server_chat::identity::ReaderId;
-use server_chat::refusal::Refusal;
 use server_chat::service::RequestOrigin;
+use server_chat::wire;
 use tokio::time::timeout;
 
-use super::call::origin;
+use super::chat::origin;
 use super::older::{self, Older};
-use super::{Http, frames};
+use super::{Http, Served, invalid};
 use crate::guard::HttpError;
 
 /// The header in which a reconnecting reader names its last event.
@@ -30,6 +32,15 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The largest length of a query in bytes.
 const MAX_QUERY: usize = 1_024;
+
+/// The reconnection time of readers, in milliseconds.
+const RETRY_MS: u64 = 2_000;
+
+/// The last event of a stream when the server shuts down.
+pub(super) const CLOSING: &str = "server.closing";
+
+/// A comment that keeps an idle stream alive.
+const KEEP_ALIVE: &str = ": still here\n\n";
 
 /// The parameters in a stream's address.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,10 +51,7 @@ struct Query {
 }
 
 /// `GET /events`.
-pub(super) async fn events(
-    State(http): State<Http>,
-    request: Request,
-) -> Result<Response, HttpError> {
+pub(super) async fn events(State(http): State<Http>, request: Request) -> Served {
     let (head, _) = request.into_parts();
     let origin = origin(&head)?;
     let query = query(head.uri.query().unwrap_or_default())?;
@@ -57,16 +65,16 @@ pub(super) async fn events(
         // pages.
         if !asks_for_events(&head.headers) {
             let why = "a stream of a `username` takes the header Accept: text/event-stream";
-            return Err(Refusal::invalid(why.into()).into());
+            return Err(invalid(why));
         }
         let held = http.service.place_for_stream(origin.source)?;
         let older = older::named(&http, all, name, origin);
         let (stream, older) = older.events().await?;
-        let kept = (http.keep_alive, held);
+        let kept = (http.options.keep_alive, held);
         return Ok(reading(stream, None, kept, Some(older)));
     }
     if query.username.is_some() {
-        return Err(Refusal::invalid("`username` is no query of /events".into()).into());
+        return Err(invalid("`username` is no query of /events"));
     }
     let whose = whose(&http, &origin, query.reader).await?;
     if head.method == Method::HEAD {
@@ -80,7 +88,7 @@ pub(super) async fn events(
     } else {
         None
     };
-    let kept = (http.keep_alive, held);
+    let kept = (http.options.keep_alive, held);
     Ok(reading(stream, begins, kept, None))
 }
 
@@ -125,12 +133,12 @@ fn cursor(name: &str, text: &str) -> Result<Seq, HttpError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let seq = text.parse().ok().filter(|_| digits);
     seq.map(Seq)
-        .ok_or_else(|| Refusal::invalid(format!("{name} must be the id of an event")).into())
+        .ok_or_else(|| invalid(&format!("{name} must be the id of an event")))
 }
 
 fn query(text: &str) -> Result<Query, HttpError> {
     if text.len() > MAX_QUERY {
-        return Err(Refusal::invalid("the query is too long".into()).into());
+        return Err(invalid("the query is too long"));
     }
     let mut query = Query::default();
     for (name, value) in form_urlencoded::parse(text.as_bytes()) {
@@ -139,14 +147,12 @@ fn query(text: &str) -> Result<Query, HttpError> {
             "after" => query.after = Some(cursor("`after`", &value)?),
             "username" => query.username = Some(value.into_owned()),
             "handle" => {
-                let why = "a handle is never part of an address: send it in the header \
-                           Chat-Handle, or pass the reader id as `reader`";
-                return Err(Refusal::invalid(why.into()).into());
+                return Err(invalid(
+                    "a handle is never part of an address: send it in the header Chat-Handle, or \
+                     pass the reader id as `reader`",
+                ));
             }
-            _ => {
-                let why = "the query of /events takes `reader` and `after`";
-                return Err(Refusal::invalid(why.into()).into());
-            }
+            _ => return Err(invalid("the query of /events takes `reader` and `after`")),
         }
     }
     Ok(query)
@@ -177,11 +183,11 @@ impl Reading {
                 older.taken();
             }
             let Ok(delivery) = timeout(self.keep_alive, self.stream.next()).await else {
-                return Some(frames::KEEP_ALIVE.into());
+                return Some(KEEP_ALIVE.into());
             };
             self.is_ended = matches!(delivery, Delivery::End(_));
             let text = match &mut self.older {
-                None => frames::frame(&delivery),
+                None => frame(&delivery),
                 Some(older) => older.frame(&delivery),
             };
             if !text.is_empty() {
@@ -200,17 +206,17 @@ fn reading(
 ) -> Response {
     let reading = Reading {
         stream,
-        first: Some(frames::opening(begins)),
+        first: Some(opening(begins)),
         older,
         keep_alive,
         is_ended: false,
         _held: held,
     };
-    let frames = stream::unfold(reading, |mut reading| async move {
+    let blocks = stream::unfold(reading, |mut reading| async move {
         let text = reading.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), reading))
     });
-    response(Body::from_stream(frames))
+    response(Body::from_stream(blocks))
 }
 
 fn response(body: Body) -> Response {
@@ -222,6 +228,47 @@ fn response(body: Body) -> Response {
     // Asks proxies not to buffer the answer.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+/// The first block: not an event, but it gives a reader that is disconnected early the place to
+/// continue from.
+fn opening(begins: Option<Seq>) -> String {
+    let mut text = format!(": welcome\nretry: {RETRY_MS}\n");
+    if let Some(seq) = begins {
+        text += &format!("id: {seq}\n");
+    }
+    text + "\n"
+}
+
+/// The bytes of one delivery.
+fn frame(delivery: &Delivery) -> String {
+    let mut text = String::new();
+    match delivery {
+        Delivery::Page { user, page } => {
+            for event in wire::events(page, *user) {
+                let _ = write!(text, "id: {}\n{}", event.seq(), block(event.kind(), &event));
+            }
+        }
+        Delivery::Notice { room, notice } => {
+            let notice = wire::SeenNotice(*room, notice);
+            text += &block(notice.kind(), &notice);
+        }
+        Delivery::End(Ending::Closing) => {
+            let closing = serde_json::json!({
+                "type": CLOSING,
+                "message": "The server stops. Come back with the last id in Last-Event-ID.",
+            });
+            text += &block(CLOSING, &closing);
+        }
+        Delivery::End(Ending::Forgotten) => {}
+    }
+    text
+}
+
+/// One event. JSON contains no line breaks, so it is one line of data.
+pub(super) fn block(kind: &str, data: &impl Serialize) -> String {
+    let data = serde_json::to_string(data).unwrap_or_default();
+    format!("event: {kind}\ndata: {data}\n\n")
 }
 
 #[cfg(test)]
@@ -257,5 +304,22 @@ mod tests {
         assert!(wrong("handle=h_x").contains("never part of an address"));
         assert!(wrong("reder=r").contains("takes `reader` and `after`"));
         assert!(wrong(&"a".repeat(2_000)).contains("too long"));
+    }
+
+    #[test]
+    fn an_event_is_one_block_whatever_it_says() {
+        let text = block(
+            "message.received",
+            &serde_json::json!({ "m": "a\n\nid: 9\r\u{2028}" }),
+        );
+        assert_eq!(
+            text,
+            "event: message.received\ndata: {\"m\":\"a\\n\\nid: 9\\r\u{2028}\"}\n\n"
+        );
+    }
+
+    #[test]
+    fn the_first_block_says_where_the_stream_begins() {
+        assert_eq!(opening(Some(Seq(7))), ": welcome\nretry: 2000\nid: 7\n\n");
     }
 }

@@ -1,4 +1,5 @@
-//! Views for visitors: participants, rooms, and the number of waiters.
+//! Views for visitors: participants, rooms, and the number of waiters; and whether the process runs
+//! and accepts calls.
 //!
 //! Each view costs the driver a walk over its content. So its size is bounded. The overview is cached
 //! for a second; the names are always those of now, and made for one request at a time.
@@ -17,9 +18,10 @@ use server_chat::refusal::Refusal;
 use server_chat::view::View;
 use server_chat::wire::{User, timestamp};
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use super::{Admin, Http};
+use super::chat::ok;
+use super::{Http, Served, invalid};
 use crate::guard::{Fault, HttpError, written};
 
 /// The largest number of names in an answer of `/users`.
@@ -35,11 +37,17 @@ const MAX_AFTER: usize = 1_024;
 /// How long a view is cached.
 pub(super) const KEPT: Duration = Duration::from_secs(1);
 
+/// The time limit for the node's answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the node's answer is cached.
+const READY_KEPT: Duration = Duration::from_millis(250);
+
 /// The state of the views.
 #[derive(Debug, Default)]
 pub(super) struct Views {
     overview: Kept,
-    pub(super) ready: Kept<Result<(), Reject>>,
+    ready: Kept<Result<(), Reject>>,
     pub(super) admin: Kept,
     /// Held while names are listed.
     turn: Mutex<()>,
@@ -78,7 +86,9 @@ impl<T: Clone> Kept<T> {
 pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
     match view {
         Some(bytes) => written(StatusCode::OK, bytes.into()),
-        None if http.closing.is_cancelled() => HttpError::from(Fault::ShuttingDown).into_response(),
+        None if http.options.closing.is_cancelled() => {
+            HttpError::from(Fault::ShuttingDown).into_response()
+        }
         None => HttpError::from(Fault::Overloaded).into_response(),
     }
 }
@@ -114,29 +124,22 @@ pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> 
             .filter(|limit| (1..=most).contains(limit));
         match (&*name, limit) {
             ("after", _) if value.len() > MAX_AFTER => {
-                let why = "`after` must be `next` of the answer before";
-                return Err(Refusal::invalid(why.into()).into());
+                return Err(invalid("`after` must be `next` of the answer before"));
             }
             ("after", _) => part.after = Some(value.into_owned()),
             ("limit", Some(limit)) => part.limit = limit,
             ("limit", None) => {
                 let why = format!("`limit` must be an integer from 1 to {most}");
-                return Err(Refusal::invalid(why).into());
+                return Err(invalid(&why));
             }
-            _ => {
-                let why = "the query of this route takes `after` and `limit`";
-                return Err(Refusal::invalid(why.into()).into());
-            }
+            _ => return Err(invalid("the query of this route takes `after` and `limit`")),
         }
     }
     Ok(part)
 }
 
 /// `GET /users`: the names of present participants.
-pub(super) async fn users(
-    State(http): State<Http>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, HttpError> {
+pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -> Served {
     let part = part(query.as_deref(), NAMES)?;
     let _turn = http.views.turn.lock().await;
     let view = look(&http, move |node| names(node, &part)).await;
@@ -162,7 +165,7 @@ fn names(node: &View<'_>, part: &Part) -> Value {
 /// `GET /overview`: the summary for visitors.
 pub(super) async fn overview(State(http): State<Http>) -> Response {
     let now = http.service.node().now();
-    let operators = http.admin == Admin::Served;
+    let operators = http.options.operators;
     let made = look(&http, move |node| {
         let hub = node.hub();
         let counts = hub.counts();
@@ -219,6 +222,31 @@ pub(super) fn room(hub: &Hub, view: &RoomView, now: Time) -> Value {
         "stick_line": view.stick_line,
         "next_in_line": line,
     })
+}
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn healthz() -> Response {
+    ok(&json!({ "status": "ok" }))
+}
+
+/// `GET /readyz`: the node answers, the journal can be written, and the server is not shutting down.
+pub(super) async fn readyz(State(http): State<Http>) -> Served {
+    if http.options.closing.is_cancelled() {
+        return Err(Fault::ShuttingDown.into());
+    }
+    let asked = async {
+        let now = http.service.node().now();
+        let answer = http
+            .service
+            .node()
+            .look(move |node| node.check_storage(now));
+        timeout(PATIENCE, answer).await.ok().flatten()
+    };
+    match http.views.ready.get(READY_KEPT, asked).await {
+        Some(Ok(())) => Ok(ok(&json!({ "status": "ready" }))),
+        Some(Err(reject)) => Err(Refusal::from(reject).into()),
+        None => Ok(shown(&http, None)),
+    }
 }
 
 #[cfg(test)]

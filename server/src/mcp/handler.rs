@@ -1,30 +1,34 @@
-//! The chat behind the interface of the protocol's library.
-use std::sync::Arc;
-use std::time::Duration;
+//! The chat behind the interface of the protocol's library: calls of tools, which tell of their
+//! progress while they wait and end when their client is gone; and inboxes as resources.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
 
 use axum::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Extensions, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, Extensions, ListResourcesResult, ListToolsResult,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
     ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
     UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, SubscriptionContext};
+use serde_json::{Map, Value};
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
-use server_chat::service::{RequestOrigin, Service};
+use server_chat::render_text;
+use server_chat::service::{CallOutcome, RequestOrigin, Service};
 use server_chat::task;
 use server_chat::tools::Tool;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::follows::Follows;
-use super::inbox::{self, MAX_FOLLOWED};
-use super::listener::{Listener, Outcome, Sink};
+use super::McpOptions;
+use super::listener::{Follows, Listener, Outcome, Sink};
+use super::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 use super::session::{Connection, Session};
-use super::{CallerOf, McpOptions, listing};
 use crate::http::HANDLE_HEADER;
 
 /// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
@@ -40,40 +44,26 @@ const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
 /// The chat of one client.
 #[derive(Clone)]
 pub struct Chat {
-    pub(super) service: Service,
+    service: Service,
     /// The offered tools.
-    pub(super) tools: Arc<[Tool]>,
-    pub(super) progress_every: Duration,
+    tools: Arc<[Tool]>,
     listed: Arc<[Listed]>,
-    place: Place,
-    stall: Duration,
-    closing: CancellationToken,
-}
-
-/// The place of its client.
-#[derive(Clone)]
-enum Place {
-    /// Identified by each request.
-    Http(CallerOf),
-    /// The other end of a pipe.
-    Process {
-        session: Arc<Session>,
-        caller: RequestOrigin,
-        /// The session ends when the last clone is dropped.
-        _ends: Arc<DropGuard>,
-    },
+    options: Arc<McpOptions>,
+    /// The session and the origin of a process's only client, at the other end of a pipe: it ends when
+    /// the last clone is dropped. Over HTTP each request identifies them.
+    process: Option<(Arc<Session>, RequestOrigin, Arc<DropGuard>)>,
 }
 
 /// The origin of a request.
-pub(super) struct McpOrigin {
-    pub(super) origin: RequestOrigin,
-    pub(super) session: Option<Arc<Session>>,
+struct McpOrigin {
+    origin: RequestOrigin,
+    session: Option<Arc<Session>>,
     connection: Option<CancellationToken>,
 }
 
 impl McpOrigin {
     /// Waits until no reader of the answer is left.
-    pub(super) async fn gone(&self) {
+    async fn gone(&self) {
         match &self.connection {
             Some(closed) => closed.cancelled().await,
             None => std::future::pending().await,
@@ -83,9 +73,19 @@ impl McpOrigin {
 
 impl Chat {
     /// The handler for clients over HTTP.
-    pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
-        let place = Place::Http(Arc::clone(&options.caller));
-        Self::at(place, service, tools, options)
+    pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: Arc<McpOptions>) -> Self {
+        let silence = Some(options.silence);
+        let listed = tools
+            .iter()
+            .map(|tool| listing::tool(*tool, options.output_schemas, silence))
+            .collect();
+        Self {
+            service,
+            tools: tools.into(),
+            listed,
+            options,
+            process: None,
+        }
     }
 
     /// The chat of a process's only client. Its implicit identity is the process; the scope of
@@ -94,44 +94,24 @@ impl Chat {
     pub fn over_stdio(
         service: Service,
         tools: Vec<Tool>,
-        options: &McpOptions,
+        options: McpOptions,
         caller: RequestOrigin,
     ) -> Self {
-        let session = Session::at(Arc::default());
+        let session = Session::at(Arc::default(), "".into(), caller.clone());
         let ends = Arc::new(session.ended.clone().drop_guard());
-        let place = Place::Process {
-            session,
-            caller,
-            _ends: ends,
-        };
-        Self::at(place, service, tools, options)
-    }
-
-    fn at(place: Place, service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
-        let listed = tools
-            .iter()
-            .map(|tool| listing::tool(*tool, options.output_schemas, Some(options.silence)))
-            .collect();
-        Self {
-            service,
-            tools: tools.into(),
-            progress_every: options.progress_every,
-            listed,
-            place,
-            stall: options.stall,
-            closing: options.closing.clone(),
-        }
+        let process = Some((session, caller, ends));
+        let chat = Self::over_http(service, tools, Arc::new(options));
+        Self { process, ..chat }
     }
 
     /// The origin of a request.
-    pub(super) fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
+    fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
         let connection = extensions.get::<Connection>();
-        let (mut origin, session) = match &self.place {
-            Place::Process {
-                session, caller, ..
-            } => (caller.clone(), Some(Arc::clone(session))),
-            Place::Http(caller_of) => {
-                let caller = extensions.get::<Parts>().map(|parts| caller_of(parts));
+        let (mut origin, session) = match &self.process {
+            Some((session, caller, _)) => (caller.clone(), Some(Arc::clone(session))),
+            None => {
+                let caller = extensions.get::<Parts>();
+                let caller = caller.map(|parts| (self.options.caller)(parts));
                 let session = extensions.get::<Arc<Session>>().cloned();
                 (caller.unwrap_or_default(), session)
             }
@@ -166,11 +146,88 @@ impl Chat {
             address: self.origin_of(extensions).origin.address,
             follows,
             sink,
-            marks: std::sync::Mutex::default(),
-            stall: self.stall,
-            closing: self.closing.clone(),
+            marks: Mutex::default(),
+            options: Arc::clone(&self.options),
         })
     }
+}
+
+impl Chat {
+    /// Calls a tool of the chat.
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &Context,
+    ) -> Reply<CallToolResult> {
+        let tool = listing::offered(&self.tools, &request.name)?;
+        let from = self.origin_of(&context.extensions);
+        let arguments = request.arguments.unwrap_or_default();
+        let outcome = self.perform(tool, arguments, &from, context).await?;
+        // A call of a participant in its session counts there.
+        if let (Some(session), Ok(_), Some(handle)) =
+            (&from.session, &outcome.result, &outcome.caller)
+        {
+            let reader = self.service.secrets().reader_of(handle);
+            session.follows.called(&reader, handle);
+        }
+        let json = outcome.json();
+        let text = render_text::text(&outcome, &json);
+        self.service.node().metrics().sent_to_model(text.len());
+        Ok(result(&outcome, &json, text))
+    }
+
+    /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
+    /// does not count as delivered: the next bare `check` repeats its events.
+    async fn perform(
+        &self,
+        tool: Tool,
+        arguments: Map<String, Value>,
+        from: &McpOrigin,
+        context: &Context,
+    ) -> Reply<CallOutcome> {
+        let mut performing = pin!(self.service.perform(tool, arguments, &from.origin));
+        let token = context.meta.get_progress_token();
+        let (began, every) = (Instant::now(), self.options.progress_every);
+        let mut ticks = interval_at(began + every, every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut performing => return Ok(outcome),
+                () = context.ct.cancelled() => return Err(given_up()),
+                () = from.gone() => return Err(given_up()),
+                _ = ticks.tick(), if token.is_some() => {}
+            }
+            let Some(token) = token.clone() else {
+                continue;
+            };
+            let waited = ProgressNotificationParam::new(token, began.elapsed().as_secs_f64());
+            let waited = waited.with_message("waiting");
+            tokio::select! {
+                biased;
+                outcome = &mut performing => return Ok(outcome),
+                // A client that cannot receive progress will not receive the answer either; the
+                // call ends with the connection.
+                _ = context.peer.notify_progress(waited) => {}
+            }
+        }
+    }
+}
+
+/// The result in the protocol's format, with this text beside it.
+fn result(outcome: &CallOutcome, json: &Value, text: String) -> CallToolResult {
+    let text = vec![ContentBlock::text(text)];
+    let mut result = match outcome.result {
+        Ok(_) => CallToolResult::success(text),
+        Err(_) => CallToolResult::error(text),
+    };
+    result.structured_content = Some(render_text::structured(outcome, json));
+    result
+}
+
+/// The answer of a cancelled call, which is not sent.
+fn given_up() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled, or its connection closed", None)
 }
 
 /// A refusal outside of tools.
@@ -178,8 +235,6 @@ fn full(refusal: Refusal) -> ErrorData {
     let data = serde_json::json!({ "error": refusal });
     ErrorData::internal_error(refusal.message, Some(data))
 }
-
-type Context = RequestContext<RoleServer>;
 
 impl ServerHandler for Chat {
     fn get_info(&self) -> ServerConfig {
@@ -190,11 +245,7 @@ impl ServerHandler for Chat {
         self.listed.iter().find(|tool| tool.name == name).cloned()
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
         Ok(ListToolsResult {
             tools: self.listed.to_vec(),
             ..ListToolsResult::default()
@@ -205,31 +256,23 @@ impl ServerHandler for Chat {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Reply<CallToolResponse> {
         self.call(request, &context).await.map(Into::into)
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListResourcesResult, ErrorData> {
+    async fn list_resources(&self, _: Paged, context: Context) -> Reply<ListResourcesResult> {
         let handles = self.handles(&context.extensions).await;
         let secrets = self.service.secrets();
         Ok(ListResourcesResult {
             resources: handles
                 .into_iter()
-                .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
+                .map(|handle| listing::listed_inbox(&secrets.reader_of(&handle)))
                 .collect(),
             ..ListResourcesResult::default()
         })
     }
 
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
         Ok(listing::templates())
     }
 
@@ -237,37 +280,31 @@ impl ServerHandler for Chat {
         &self,
         request: ReadResourceRequestParams,
         context: Context,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+    ) -> Reply<ReadResourceResponse> {
         let address = self.origin_of(&context.extensions).origin.address;
-        let read = inbox::read(&self.service, &request.uri, address).await?;
+        let read = listing::read_inbox(&self.service, &request.uri, address).await?;
         Ok(read.into())
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: Context,
-    ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox::at(&request.uri)?;
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Reply<()> {
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         // Only a session can receive updates.
         let Some(session) = self.origin_of(&context.extensions).session else {
             return Err(ErrorData::invalid_request("there is no session", None));
         };
         let known = self.service.bookmark(&reader).await;
-        known.map_err(|refusal| inbox::refused(&request.uri, &refusal))?;
-        let follows = &session.follows;
-        follows.subscribe(&reader, &request.uri).map_err(|_| {
-            let told = format!("a session subscribes to at most {MAX_FOLLOWED} inboxes");
-            ErrorData::invalid_request(told, None)
-        })
+        known.map_err(|refusal| listing::refused(&request.uri, &refusal))?;
+        match session.follows.subscribe(&reader, &request.uri) {
+            true => Ok(()),
+            false => {
+                let told = format!("a session subscribes to at most {MAX_FOLLOWED} inboxes");
+                Err(ErrorData::invalid_request(told, None))
+            }
+        }
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        context: Context,
-    ) -> Result<(), ErrorData> {
-        let (reader, _) = inbox::at(&request.uri)?;
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Reply<()> {
+        let (reader, _) = listing::inbox_at(&request.uri)?;
         if let Some(session) = self.origin_of(&context.extensions).session {
             session.follows.unsubscribe(&reader);
         }
@@ -278,18 +315,18 @@ impl ServerHandler for Chat {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(inbox::accepted(requested))
+        Some(listing::accepted(requested))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let request = context.request_context();
         let source = self.origin_of(&request.extensions).origin.source;
         let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            let (reader, _) = inbox::at(uri)?;
+            let (reader, _) = listing::inbox_at(uri)?;
             // No more subscriptions were accepted than can be followed.
-            let _ = follows.subscribe(&reader, uri);
+            follows.subscribe(&reader, uri);
         }
         // A request with the participant's handle, in a header or by its implicit identity, counts
         // as the participant.
@@ -301,13 +338,13 @@ impl ServerHandler for Chat {
         let listener = self.listener(&request.extensions, follows, sink);
         match listener.run(&request.ct).await {
             Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
-            Outcome::Unreadable { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
+            Outcome::Unreadable { uri, refusal } => Err(listing::refused(&uri, &refusal)),
         }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // Over HTTP the client opens a stream for pushes.
-        let Place::Process { session, .. } = &self.place else {
+        let Some((session, ..)) = &self.process else {
             return;
         };
         let client = context.peer.peer_info();
@@ -327,7 +364,7 @@ impl ServerHandler for Chat {
         &self,
         request: CustomRequest,
         context: Context,
-    ) -> Result<CustomResult, ErrorData> {
+    ) -> Reply<CustomResult> {
         let name = request.method.as_str();
         let version = context.protocol_version().unwrap_or_default();
         let of_era = if version < ProtocolVersion::V_2026_07_28 {

@@ -1,9 +1,12 @@
 //! One stream of pushes from several inboxes, each fed from the participant's own node stream.
 //!
 //! A participant that calls in this session is present while such a stream is open (see
-//! `follows.rs`); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
+//! [`Follows::called`]); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
 //! was sent. So a client that does not read costs one page, and delays no other.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,20 +16,18 @@ use rmcp::service::SubscriptionSink;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::{Peer, RoleServer};
 use server_chat::driver::{Delivery, Ending, EventStream};
-use server_chat::identity::ReaderId;
+use server_chat::identity::{Handle, ReaderId};
 use server_chat::refusal::Refusal;
 use server_chat::render_text;
 use server_chat::service::Service;
 use server_chat::wire;
 use server_storage::lock;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::follows::{By, Follow, Follows};
-use super::inbox;
-use super::listing::PUSHED;
-use super::marks::Marks;
+use super::McpOptions;
+use super::listing::{self, MAX_FOLLOWED, PUSHED};
 
 /// The destination of pushes.
 #[derive(Debug)]
@@ -40,7 +41,6 @@ pub(super) enum Sink {
 }
 
 /// A stream of pushes.
-#[derive(Debug)]
 pub(super) struct Listener {
     pub(super) service: Service,
     /// The address that opened it.
@@ -49,10 +49,7 @@ pub(super) struct Listener {
     pub(super) sink: Sink,
     /// Its cursors.
     pub(super) marks: Mutex<Marks>,
-    /// How long a push may wait for the client to read; then the stream ends.
-    pub(super) stall: Duration,
-    /// Cancelled at the start of a shutdown.
-    pub(super) closing: CancellationToken,
+    pub(super) options: Arc<McpOptions>,
 }
 
 /// Why a stream of pushes ended.
@@ -92,7 +89,7 @@ struct Reading {
 impl Listener {
     /// Pushes events until it ends.
     pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Outcome {
-        let closing = &self.closing;
+        let closing = &self.options.closing;
         let mut changes = self.follows.changes();
         let mut reading = Reading::default();
         loop {
@@ -117,7 +114,8 @@ impl Listener {
                     Ok((reader, Ended::Unreadable(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
-                        if self.is_subscription() && self.follows.all().is_empty() {
+                        let is_subscription = matches!(self.sink, Sink::Subscription(_));
+                        if is_subscription && self.follows.all().is_empty() {
                             return Outcome::Unreadable { uri: reader.inbox_uri(), refusal };
                         }
                     }
@@ -129,10 +127,6 @@ impl Listener {
                 },
             }
         }
-    }
-
-    const fn is_subscription(&self) -> bool {
-        matches!(self.sink, Sink::Subscription(_))
     }
 
     /// Starts reading new inboxes, and stops reading those that are no longer followed, or are read
@@ -164,7 +158,7 @@ impl Listener {
     async fn read(self: Arc<Self>, follow: Follow) -> (ReaderId, Ended) {
         let ended = match self.open(&follow).await {
             Ok(stream) => self.pump(stream, &follow.reader).await,
-            Err(_) if self.closing.is_cancelled() => Ended::Closing,
+            Err(_) if self.options.closing.is_cancelled() => Ended::Closing,
             Err(refusal) => Ended::Unreadable(refusal),
         };
         (follow.reader, ended)
@@ -183,7 +177,7 @@ impl Listener {
                     };
                     tokio::select! {
                         () = tokio::time::sleep(Duration::from_millis(ms)) => {}
-                        () = self.closing.cancelled() => return Err(refusal),
+                        () = self.options.closing.cancelled() => return Err(refusal),
                     }
                 }
             }
@@ -223,7 +217,7 @@ impl Listener {
                     let Some(follow) = self.follows.of(reader) else {
                         return Ended::Forgotten;
                     };
-                    if self.push(user, &page, &follow).await.is_err() {
+                    if self.push(user, &page, &follow).await.is_none() {
                         return Ended::Stalled;
                     }
                 }
@@ -234,56 +228,44 @@ impl Listener {
         }
     }
 
-    async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
+    /// Pushes what is in a page. Returns nothing if the client does not read.
+    async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Option<()> {
         for event in wire::events(page, user) {
             let (seq, kind) = (event.seq(), event.kind());
             let is_own = follow.handle.is_some() && self.follows.takes_events();
             if is_own && PUSHED.contains(&kind) {
-                let pushed = inbox::pushed(kind.into(), Some(render_text::data(&event)));
+                let pushed = listing::pushed(kind.into(), Some(render_text::data(&event)));
                 self.send(pushed, user, seq).await?;
             } else {
                 lock(&self.marks).set(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {
-            self.send(inbox::grew(uri.clone()), user, page.cursor)
+            self.send(listing::grew(uri.clone()), user, page.cursor)
                 .await?;
         }
-        Ok(())
+        Some(())
     }
 
     /// Sends a push, and waits until it is sent, so that pushes keep their order.
-    async fn send(
-        &self,
-        notification: ServerNotification,
-        user: UserId,
-        seq: Seq,
-    ) -> Result<(), Stuck> {
+    async fn send(&self, push: ServerNotification, user: UserId, seq: Seq) -> Option<()> {
         let sent = async {
             match &self.sink {
                 Sink::Stream(sender) => {
-                    let place = sender.reserve().await.map_err(|_| Stuck)?;
+                    let place = sender.reserve().await.ok()?;
                     let mut marks = lock(&self.marks);
                     marks.set(user, seq);
-                    let message = JsonRpcMessage::notification(notification);
+                    let message = JsonRpcMessage::notification(push);
                     place.send(ServerSseMessage::new(marks.to_string(), message));
-                    Ok(())
+                    Some(())
                 }
-                Sink::Subscription(sink) => sink.send(notification).await.map_err(|_| Stuck),
-                Sink::Peer(peer) => peer
-                    .send_notification(notification)
-                    .await
-                    .map_err(|_| Stuck),
+                Sink::Subscription(sink) => sink.send(push).await.ok(),
+                Sink::Peer(peer) => peer.send_notification(push).await.ok(),
             }
         };
-        tokio::time::timeout(self.stall, sent)
-            .await
-            .unwrap_or(Err(Stuck))
+        tokio::time::timeout(self.options.stall, sent).await.ok()?
     }
 }
-
-/// The client does not read.
-struct Stuck;
 
 impl Sink {
     /// Waits until the client is gone, if that can be noticed here.
@@ -292,5 +274,282 @@ impl Sink {
             Self::Stream(sender) => sender.closed().await,
             Self::Subscription(_) | Self::Peer(_) => std::future::pending().await,
         }
+    }
+}
+
+/// The prefix of the ids of a stream's events. The library's own ids are numbers.
+const PREFIX: char = 'c';
+
+/// The largest number of inboxes in an id.
+const MAX_INBOXES: usize = 128;
+
+/// A resume token: the last pushed event of each inbox. Written `c7.12_9.3`: event 12 of user 7, and event 3 of
+/// user 9. Each event's id contains all cursors, so the last id is enough to resume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks(BTreeMap<UserId, Seq>);
+
+impl Marks {
+    /// Reads an id of a listener's stream.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut marks = Self::default();
+        let list = text.strip_prefix(PREFIX)?;
+        for entry in list.split('_').filter(|entry| !entry.is_empty()) {
+            let (user, seq) = entry.split_once('.')?;
+            marks.set(UserId(user.parse().ok()?), Seq(seq.parse().ok()?));
+        }
+        (marks.0.len() <= MAX_INBOXES).then_some(marks)
+    }
+
+    pub(super) fn of(&self, user: UserId) -> Option<Seq> {
+        self.0.get(&user).copied()
+    }
+
+    pub(super) fn set(&mut self, user: UserId, seq: Seq) {
+        self.0.insert(user, seq);
+    }
+
+    pub(super) fn forget(&mut self, user: UserId) {
+        self.0.remove(&user);
+    }
+}
+
+impl fmt::Display for Marks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}")?;
+        for (index, (user, seq)) in self.0.iter().enumerate() {
+            let between = if index == 0 { "" } else { "_" };
+            write!(f, "{between}{}.{}", user.0, seq.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// A followed inbox.
+#[derive(Clone, Debug)]
+struct Follow {
+    /// Its reader id.
+    reader: ReaderId,
+    /// The handle of its participant, if the participant calls in this session.
+    handle: Option<Handle>,
+    /// Whether the participant is present while the session's stream is open.
+    is_present: bool,
+    /// The address of a subscription to it.
+    subscribed: Option<String>,
+}
+
+impl Follow {
+    /// The secret by which the session's stream reads the inbox; none if it need not read it.
+    const fn by(&self) -> Option<By> {
+        match (self.is_present, &self.subscribed) {
+            (true, _) => Some(By::Handle),
+            (false, Some(_)) => Some(By::ReaderId),
+            (false, None) => None,
+        }
+    }
+}
+
+/// The secret by which an inbox is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// The participant's handle, which makes it present.
+    Handle,
+    /// The reader id, which only reads.
+    ReaderId,
+}
+
+/// The inboxes of one session.
+#[derive(Debug, Default)]
+pub(super) struct Follows {
+    list: Mutex<Vec<Follow>>,
+    /// Whether the client declared that it takes events as notifications of their own.
+    takes_events: AtomicBool,
+    changed: watch::Sender<()>,
+}
+
+impl Follows {
+    /// Records that the client declared that it takes events.
+    pub(super) fn take_events(&self) {
+        self.takes_events.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether events are pushed as notifications of their own.
+    fn takes_events(&self) -> bool {
+        self.takes_events.load(Ordering::Relaxed)
+    }
+
+    /// Records a call of the participant of this inbox in this session.
+    ///
+    /// Some clients open a session for each call. If the stream of such a session made its
+    /// participant present, each call would be an arrival and a departure. So the stream does so
+    /// from the second call on, unless the client takes events or subscribed to the inbox.
+    ///
+    /// Beyond the limit, an inbox is not followed, but can be read.
+    pub(super) fn called(&self, reader: &ReaderId, handle: &Handle) {
+        let takes_events = self.takes_events();
+        let is_followed = self.change(reader, |follow| {
+            follow.is_present |=
+                follow.handle.is_some() || follow.subscribed.is_some() || takes_events;
+            follow.handle = Some(handle.clone());
+        });
+        if !is_followed {
+            tracing::debug!("a session has more participants than are pushed to");
+        }
+    }
+
+    /// Marks the participant of this inbox as present while the inbox is followed.
+    pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
+        // An inbox that is not followed needs no mark.
+        if self.of(reader).is_some() {
+            self.change(reader, |follow| {
+                follow.handle = Some(handle.clone());
+                follow.is_present = true;
+            });
+        }
+    }
+
+    /// Adds a subscription to this inbox, unless too many are followed.
+    pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> bool {
+        self.change(reader, |follow| {
+            follow.subscribed = Some(uri.into());
+            follow.is_present |= follow.handle.is_some();
+        })
+    }
+
+    /// Removes the subscription.
+    pub(super) fn unsubscribe(&self, reader: &ReaderId) {
+        lock(&self.list).retain_mut(|follow| {
+            if follow.reader == *reader {
+                follow.subscribed = None;
+            }
+            follow.subscribed.is_some() || follow.handle.is_some()
+        });
+        self.changed.send_replace(());
+    }
+
+    /// Removes an inbox that does not exist any more.
+    fn forget(&self, reader: &ReaderId) {
+        lock(&self.list).retain(|follow| follow.reader != *reader);
+        self.changed.send_replace(());
+    }
+
+    /// The followed inbox, if it is followed.
+    fn of(&self, reader: &ReaderId) -> Option<Follow> {
+        let list = lock(&self.list);
+        list.iter().find(|follow| follow.reader == *reader).cloned()
+    }
+
+    /// All followed inboxes.
+    fn all(&self) -> Vec<Follow> {
+        lock(&self.list).clone()
+    }
+
+    /// Notifies of changes of the list.
+    fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Changes what is followed of an inbox. Returns whether it is followed.
+    fn change(&self, reader: &ReaderId, change: impl FnOnce(&mut Follow)) -> bool {
+        {
+            let mut list = lock(&self.list);
+            if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
+                let before = follow.by();
+                change(follow);
+                if before != follow.by() {
+                    self.changed.send_replace(());
+                }
+                return true;
+            }
+            if list.len() >= MAX_FOLLOWED {
+                return false;
+            }
+            let mut follow = Follow {
+                reader: reader.clone(),
+                handle: None,
+                is_present: false,
+                subscribed: None,
+            };
+            change(&mut follow);
+            list.push(follow);
+        }
+        self.changed.send_replace(());
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back() {
+        let mut marks = Marks::default();
+        assert_eq!(Marks::read(&marks.to_string()), Some(marks.clone()));
+        marks.set(UserId(9), Seq(3));
+        marks.set(UserId(7), Seq(12));
+        assert_eq!(marks.to_string(), "c7.12_9.3");
+        assert_eq!(Marks::read("c7.12_9.3"), Some(marks));
+    }
+
+    #[test]
+    fn what_is_no_id_is_told() {
+        for text in ["", "0", "3/1", "c7", "c7.x", "cx.1", "c7.1_9"] {
+            assert_eq!(Marks::read(text), None, "{text}");
+        }
+        let many: Vec<_> = (0..200).map(|n| format!("{n}.1")).collect();
+        assert_eq!(Marks::read(&format!("c{}", many.join("_"))), None);
+    }
+
+    fn reader(n: usize) -> ReaderId {
+        ReaderId::given(&n.to_string())
+    }
+
+    #[test]
+    fn a_participant_stays_followed_when_its_subscription_ends() {
+        let follows = Follows::default();
+        follows.subscribe(&reader(1), "uri");
+        follows.called(&reader(1), &Handle::given("1"));
+        follows.unsubscribe(&reader(1));
+        let follow = follows.of(&reader(1)).unwrap();
+        assert_eq!((follow.by(), follow.subscribed), (Some(By::Handle), None));
+        follows.subscribe(&reader(2), "uri");
+        follows.unsubscribe(&reader(2));
+        let all = follows.all();
+        assert_eq!((all.len(), &all[0].reader), (1, &reader(1)));
+    }
+
+    #[test]
+    fn one_call_makes_nobody_present_and_the_second_does() {
+        let follows = Follows::default();
+        let by = || follows.of(&reader(1)).and_then(|follow| follow.by());
+        follows.called(&reader(1), &Handle::given("1"));
+        assert_eq!(by(), None);
+        follows.called(&reader(1), &Handle::given("1"));
+        assert_eq!(by(), Some(By::Handle));
+    }
+
+    #[test]
+    fn a_client_that_asks_for_pushes_is_present_from_its_first_call() {
+        let follows = Follows::default();
+        follows.take_events();
+        follows.called(&reader(1), &Handle::given("1"));
+        let subscribes = Follows::default();
+        subscribes.called(&reader(1), &Handle::given("1"));
+        subscribes.subscribe(&reader(1), "uri");
+        for follows in [follows, subscribes] {
+            let by = follows.of(&reader(1)).and_then(|follow| follow.by());
+            assert_eq!(by, Some(By::Handle));
+        }
+    }
+
+    #[test]
+    fn there_is_a_limit() {
+        let follows = Follows::default();
+        for n in 0..MAX_FOLLOWED {
+            assert!(follows.subscribe(&reader(n), "uri"));
+        }
+        assert!(!follows.subscribe(&reader(999), "uri"));
+        follows.called(&reader(999), &Handle::given("999"));
+        assert_eq!(follows.all().len(), MAX_FOLLOWED);
     }
 }

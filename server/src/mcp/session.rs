@@ -1,22 +1,41 @@
-//! A session of the older protocol version: its implicit identity, its inboxes, and its use.
+//! A session of the older protocol version: its implicit identity, its inboxes, and its use; its
+//! stream of messages, and its place in the pool.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rmcp::model::ProtocolVersion;
-use server_chat::capacity::Reservation;
+use chat_core::Address;
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use rmcp::transport::{Transport, WorkerTransport};
+use server_chat::capacity::{Reservation, Source};
 use server_chat::scope::CallerScope;
+use server_chat::service::RequestOrigin;
 use server_storage::lock;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_stream::Stream;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::follows::Follows;
+use super::listener::Follows;
 
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
+    /// Its id in the library, which is another each time that the session is taken up again: so the
+    /// end of what was before does not end it.
+    pub(super) inner: SessionId,
+    /// The scope of the bearer token's owner, if there was a token.
+    pub(super) owner: Option<Arc<CallerScope>>,
+    /// The source that opened it.
+    pub(super) source: Source,
+    /// The address and the source that last used it.
+    pub(super) last: Mutex<(Address, Source)>,
     /// The scope of participants that may omit their handles.
     pub(super) scope: Arc<CallerScope>,
     /// The inboxes that its stream carries.
@@ -32,15 +51,23 @@ pub(super) struct Session {
     /// The opening that takes its place in the pool after its end.
     heir: Mutex<Option<oneshot::Sender<Reservation>>>,
     /// Cancelled when all its resources are freed.
-    over: CancellationToken,
-    /// The revision of the protocol that both sides speak.
-    revision: OnceLock<ProtocolVersion>,
+    pub(super) over: CancellationToken,
+    /// The revision of the protocol that both sides speak, from its `initialize` on.
+    pub(super) revision: OnceLock<ProtocolVersion>,
 }
 
 impl Session {
-    /// A new session, with its participants in this scope.
-    pub(super) fn at(scope: Arc<CallerScope>) -> Arc<Self> {
+    /// A new session that this caller opens, with its participants in this scope.
+    pub(super) fn at(
+        scope: Arc<CallerScope>,
+        inner: SessionId,
+        caller: RequestOrigin,
+    ) -> Arc<Self> {
         Arc::new(Self {
+            inner,
+            owner: caller.token,
+            source: caller.source,
+            last: Mutex::new((caller.address, caller.source)),
             scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
@@ -52,33 +79,6 @@ impl Session {
             over: CancellationToken::new(),
             revision: OnceLock::new(),
         })
-    }
-
-    /// Stores the revision of its `initialize`.
-    pub(super) fn agree_on(&self, revision: ProtocolVersion) {
-        let _ = self.revision.set(revision);
-    }
-
-    /// Whether its stream begins with an event that has an id and empty data. Clients of older
-    /// revisions parse the data of each event as JSON, and fail.
-    pub(super) fn is_primed(&self) -> bool {
-        let revision = self.revision.get();
-        revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25)
-    }
-
-    /// Whether one of its requests may be several messages.
-    pub(super) fn takes_batches(&self) -> bool {
-        self.revision.get() == Some(&ProtocolVersion::V_2025_03_26)
-    }
-
-    /// Waits until all its resources are freed.
-    pub(super) async fn over(&self) {
-        self.over.cancelled().await;
-    }
-
-    /// Whether all its resources are freed.
-    pub(super) fn is_over(&self) -> bool {
-        self.over.is_cancelled()
     }
 
     /// Names the caller as the heir: the receiver yields the session's place after the session's
@@ -156,14 +156,92 @@ impl Drop for Busy {
 #[derive(Clone, Debug)]
 pub(super) struct Connection(pub(super) CancellationToken);
 
+type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
+/// A stream that notices when its connection is closed before its end.
+pub(super) struct SessionStream {
+    pub(super) inner: Messages,
+    connection: Option<DropGuard>,
+    _busy: Busy,
+    /// Its part of the pool of streams.
+    _held: Option<Reservation>,
+}
+
+impl SessionStream {
+    /// A stream of a session in use. It cancels `connection` if it is dropped before its end, and
+    /// holds this part of the pool of streams.
+    pub(super) fn new(
+        inner: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        busy: Busy,
+        connection: Option<CancellationToken>,
+        held: Option<Reservation>,
+    ) -> Self {
+        Self {
+            inner: Box::pin(inner),
+            connection: connection.map(CancellationToken::drop_guard),
+            _busy: busy,
+            _held: held,
+        }
+    }
+}
+
+impl Stream for SessionStream {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.inner.as_mut().poll_next(context);
+        if let Poll::Ready(None) = polled
+            && let Some(connection) = self.connection.take()
+        {
+            connection.disarm();
+        }
+        polled
+    }
+}
+
+/// The library's own transport.
+type Inner = WorkerTransport<LocalSessionWorker>;
+
+/// The library's transport of a session, with the session's place in the pool.
+///
+/// The library drops the transport when the tasks of the session have ended, and not when its end
+/// is requested. So the pool counts exactly the existing sessions. The place is dropped last.
+pub(super) struct PooledTransport {
+    pub(super) inner: Inner,
+    pub(super) _place: Place,
+}
+
+impl Transport<RoleServer> for PooledTransport {
+    type Error = <Inner as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.inner.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.inner.receive().await
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server_chat::capacity::{Pool, Share, Source};
+    use server_chat::capacity::{Pool, Share};
+
+    fn session() -> Arc<Session> {
+        Session::at(Arc::default(), "".into(), RequestOrigin::default())
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {
-        let session = Session::at(Arc::default());
+        let session = session();
         tokio::time::advance(Duration::from_secs(5)).await;
         assert_eq!(session.idle(), Duration::from_secs(5));
         let (a, b) = (session.enter(), session.enter());
@@ -177,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_new_stream_takes_the_place_of_the_old_one() {
-        let session = Session::at(Arc::default());
+        let session = session();
         let (first, second) = (session.new_stream(), session.new_stream());
         assert!(first.is_cancelled() && !second.is_cancelled());
         session.ended.cancel();
@@ -188,7 +266,7 @@ mod tests {
     async fn a_place_goes_to_the_heir_and_else_back() {
         let pool = Pool::new(("sessions", "sessions of MCP"), Share { all: 2, each: 2 });
         let take = || {
-            let session = Session::at(Arc::default());
+            let session = session();
             let place = Place::of(&session, pool.take(Source(1), 1).unwrap());
             (session, place)
         };

@@ -10,44 +10,50 @@
 //! with all sessions in use, that of the source that has most. The new session begins when the old
 //! one has released everything, so that a fast sequence of openings never exceeds the limit. Half
 //! of the processors at most open sessions at a time, so that other calls go on.
+//!
+//! A session that this process does not have is taken up again by one request, while others with its
+//! id wait until its handshake is over. So ids are random, and signed with the server's secret: an id is
+//! valid after a restart, at another member of a cluster, or after the session gave way. Nothing of a
+//! session is stored. An id is `p` or `e`, a random part, and the signature. `e` says that the client
+//! takes events. The signature is also of the token's owner, whose other tokens are valid for the
+//! session, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use chat_core::Address;
+use axum::response::Response;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
+    ClientCapabilities, ClientJsonRpcMessage, ClientRequest, Implementation,
+    InitializeRequestParams, JsonObject, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
     ServerResult,
 };
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
 use rmcp::transport::streamable_http_server::session::{
-    RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
+    RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
+    SessionStoreError,
 };
 use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
+use server_chat::identity::Secrets;
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task_local;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::listener::{Listener, Sink};
-use super::marks::Marks;
-use super::opening::Opening;
-use super::pooled_transport::PooledTransport;
-use super::session::{Connection, Place, Session};
-use super::session_ids::SessionIds;
-use super::session_stream::SessionStream;
-use super::session_tables::SessionTables;
-use super::{CallerOf, McpOptions, StandaloneStream, listing};
+use super::listener::{Listener, Marks, Sink};
+use super::listing::EVENTS;
+use super::session::{Connection, Place, PooledTransport, Session, SessionStream};
+use super::{McpOptions, StandaloneStream, listing};
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -55,35 +61,14 @@ const IN_FLIGHT: usize = 4;
 /// The reconnection time of clients.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// All sessions.
+/// All sessions of a realm.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
-    known: Mutex<BTreeMap<SessionId, KnownSession>>,
-    /// The sessions of all realms.
-    all: Arc<SessionTables>,
+    known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     pub(super) ids: Arc<SessionIds>,
-    pub(super) taking_up: Turns<SessionId>,
+    taking_up: Turns<SessionId>,
     pub(super) service: Service,
-    caller: CallerOf,
-    closing: CancellationToken,
-    stall: Duration,
-    max_body: usize,
-    standalone: StandaloneStream,
-}
-
-/// A session, its owner, and the sources of its opening and of its last use.
-#[derive(Clone)]
-pub(super) struct KnownSession {
-    pub(super) session: Arc<Session>,
-    /// Its id in the library, which is another each time that the session is taken up again: so the
-    /// end of what was before does not end it.
-    inner: SessionId,
-    /// The scope of the bearer token's owner, if there was a token.
-    owner: Option<Arc<CallerScope>>,
-    /// The source that opened it.
-    source: Source,
-    /// The address and the source that last used it.
-    last: (Address, Source),
+    pub(super) options: Arc<McpOptions>,
 }
 
 /// Why a session cannot be used.
@@ -103,58 +88,78 @@ pub(super) enum SessionError {
     Library(#[from] LocalSessionManagerError),
 }
 
+/// The sessions of all realms of a process: their places are shared, and so are the processors that
+/// open them.
+pub struct SessionTables {
+    tables: Mutex<Vec<Weak<Sessions>>>,
+    /// The permits to open a session.
+    openings: Arc<Semaphore>,
+}
+
+impl Default for SessionTables {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            tables: Mutex::default(),
+            // Half of the processors are left to others.
+            openings: Arc::new(Semaphore::new((processors / 2).max(1))),
+        }
+    }
+}
+
+impl SessionTables {
+    /// Removes the longest idle session of this source from its table, and returns both. Sessions in
+    /// use are passed over.
+    fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, Arc<Session>)> {
+        // Another call does not find the same one meanwhile.
+        let tables = lock(&self.tables);
+        let tables = tables.iter().filter_map(Weak::upgrade);
+        let idle = tables.filter_map(|table| {
+            let (idle, id) = table.idlest(source)?;
+            Some((idle, id, table))
+        });
+        let (_, id, table) = idle.max_by_key(|(idle, ..)| *idle)?;
+        let session = lock(&table.known).remove(&id)?;
+        Some((table, session))
+    }
+}
+
+/// What comes of the use of a session.
+type Known<T> = Result<T, SessionError>;
+
 impl Sessions {
-    pub(super) fn new(service: Service, options: &McpOptions) -> Self {
+    /// The sessions of a realm, none yet. A task ends those that expire.
+    pub(super) fn start(service: Service, options: &Arc<McpOptions>) -> Arc<Self> {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
         inner.session_config.sse_retry = None;
-        Self {
+        let sessions = Arc::new(Self {
             inner,
             known: Mutex::default(),
-            all: Arc::clone(&options.sessions),
-            ids: Arc::new(SessionIds::new(service.secrets())),
+            ids: Arc::new(SessionIds {
+                secrets: service.secrets().clone(),
+                ended: Mutex::default(),
+            }),
             taking_up: Turns::default(),
             service,
-            caller: Arc::clone(&options.caller),
-            closing: options.closing.clone(),
-            stall: options.stall,
-            max_body: options.max_body_bytes,
-            standalone: options.standalone,
-        }
-    }
-
-    /// The largest body of a request in bytes.
-    pub(super) const fn max_body(&self) -> usize {
-        self.max_body
-    }
-
-    /// The caller of a request.
-    pub(super) fn caller(&self, head: &Parts) -> RequestOrigin {
-        (self.caller)(head)
-    }
-
-    /// The stop of the server, if it breaks off the streams of clients of this revision.
-    pub(super) fn stop_of(&self, version: &ProtocolVersion) -> Option<CancellationToken> {
-        (*version < ProtocolVersion::V_2025_11_25).then(|| self.closing.clone())
-    }
-
-    /// Waits for the turn of all but the first message of a batch, which is a request.
-    pub(super) async fn turn_for(
-        &self,
-        caller: &RequestOrigin,
-        messages: usize,
-    ) -> Result<(), Refusal> {
-        let more = messages.saturating_sub(1) as u64;
-        let requests = &self.service.capacity().requests;
-        let mut patience = MAX_WAIT;
-        requests.spend(caller.source, more, &mut patience).await
+            options: Arc::clone(options),
+        });
+        let weak = Arc::downgrade(&sessions);
+        lock(&options.sessions.tables).push(Weak::clone(&weak));
+        let (limit, closing) = (options.session_idle, options.closing.clone());
+        task::keep("sessions", move || {
+            expire_until(Weak::clone(&weak), limit, closing.clone())
+        });
+        sessions
     }
 
     /// Whether the revision of this session has batches: `version`, if it is taken up again.
     pub(super) fn takes_batches(&self, id: &str, version: &ProtocolVersion) -> bool {
         let known = lock(&self.known);
-        let agreed = known.get(id).map(|one| one.session.takes_batches());
-        agreed.unwrap_or(*version == ProtocolVersion::V_2025_03_26)
+        let agreed = known
+            .get(id)
+            .map_or(Some(version), |one| one.revision.get());
+        agreed == Some(&ProtocolVersion::V_2025_03_26)
     }
 
     /// A place for a session of this source: a free one, or that of the longest idle session after
@@ -174,11 +179,11 @@ impl Sessions {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
         };
-        let Some((table, known)) = self.all.take_idlest(whose) else {
+        let Some((table, session)) = self.options.sessions.take_idlest(whose) else {
             return Err(full.into());
         };
-        let place = known.session.inherit();
-        table.end(&known).await;
+        let place = session.inherit();
+        table.end(&session).await;
         match timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place.given_to(source)),
             Ok(Err(_)) | Err(_) => Err(full.into()),
@@ -186,79 +191,65 @@ impl Sessions {
     }
 
     /// The longest idle session of this source, with that time. Sessions in use are passed over.
-    pub(super) fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
+    fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
         let known = lock(&self.known);
         let of_source = known.iter().filter(|(_, one)| one.source == source);
-        let idle = of_source.map(|(id, one)| (one.session.idle(), id));
+        let idle = of_source.map(|(id, one)| (one.idle(), id));
         let idlest = idle.filter(|(idle, _)| !idle.is_zero());
         let (idle, id) = idlest.max_by_key(|(idle, _)| *idle)?;
         Some((idle, Arc::clone(id)))
     }
 
-    /// Removes a session from the table.
-    pub(super) fn take(&self, id: &SessionId) -> Option<KnownSession> {
-        lock(&self.known).remove(id)
-    }
-
     /// Ends a session that was removed from the table. Its resources are freed soon.
-    async fn end(&self, known: &KnownSession) {
-        known.session.ended.cancel();
-        if let Err(error) = self.inner.close_session(&known.inner).await {
+    async fn end(&self, session: &Session) {
+        session.ended.cancel();
+        if let Err(error) = self.inner.close_session(&session.inner).await {
             tracing::warn!(%error, "a session did not end");
         }
     }
 
     /// Ends a session in the table.
-    pub(super) async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let known = self.take(id)?;
-        self.end(&known).await;
-        Some(known.session)
+    async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
+        let session = lock(&self.known).remove(id)?;
+        self.end(&session).await;
+        Some(session)
     }
 
     /// Opens a session under this id.
-    async fn begin(&self, id: &SessionId) -> Result<(PooledTransport, Arc<Session>), SessionError> {
+    async fn begin(&self, id: &SessionId) -> Known<(PooledTransport, Arc<Session>)> {
         let opening = Opening::current();
         let caller = opening.caller.clone();
-        let place = match self.place(caller.source).await {
-            Ok(place) => place,
-            Err(refusal) => {
-                opening.refuse(refusal);
-                return Err(SessionError::Full);
-            }
-        };
+        let place = opening.granted(self.place(caller.source).await)?;
         // Until it is answered. The semaphore is never closed.
-        if let Ok(turn) = Arc::clone(&self.all.openings).acquire_owned().await {
-            opening.has_turn(turn);
+        if let Ok(turn) = Arc::clone(&self.options.sessions.openings)
+            .acquire_owned()
+            .await
+        {
+            *lock(&opening.turn) = Some(turn);
         }
         let (inner, transport) = self.inner.create_session().await?;
-        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
-        let transport = PooledTransport::new(transport, Place::of(&session, place));
-        let known = KnownSession {
-            session: Arc::clone(&session),
-            inner,
-            owner: caller.token,
-            source: caller.source,
-            last: (caller.address, caller.source),
+        let scope = Arc::new(CallerScope::with_id(&format!("session {id}")));
+        let session = Session::at(scope, inner, caller);
+        let transport = PooledTransport {
+            inner: transport,
+            _place: Place::of(&session, place),
         };
-        lock(&self.known).insert(Arc::clone(id), known);
+        lock(&self.known).insert(Arc::clone(id), Arc::clone(&session));
         Ok((transport, session))
     }
 
-    pub(super) fn find(&self, id: &SessionId) -> Result<KnownSession, SessionError> {
-        lock(&self.known)
-            .get(id)
-            .cloned()
-            .ok_or(SessionError::Unknown)
+    pub(super) fn find(&self, id: &SessionId) -> Known<Arc<Session>> {
+        let session = lock(&self.known).get(id).cloned();
+        session.ok_or(SessionError::Unknown)
     }
 
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
-        let owner = match lock(&self.known).get(id) {
-            Some(known) => known.owner.clone(),
-            // The library answers requests for unknown sessions.
-            None => return false,
+        // The library answers requests for unknown sessions.
+        let Ok(session) = self.find(&id.into()) else {
+            return false;
         };
-        match (owner, (self.caller)(request).token) {
+        match (&session.owner, (self.options.caller)(request).token) {
             (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -266,9 +257,9 @@ impl Sessions {
 
     /// The sessions that were unused for this long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
-        let is_over = |one: &KnownSession| {
+        let is_over = |one: &Session| {
             let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
-            revoked || one.session.idle() >= limit
+            revoked || one.idle() >= limit
         };
         let known = lock(&self.known);
         let over = known.iter().filter(|(_, one)| is_over(one));
@@ -276,39 +267,28 @@ impl Sessions {
     }
 
     /// Adds the session of a message for the handler.
-    fn mark(
-        &self,
-        id: &SessionId,
-        message: &mut ClientJsonRpcMessage,
-    ) -> Result<KnownSession, SessionError> {
-        let mut known = self.find(id)?;
+    fn mark(&self, id: &SessionId, message: &mut ClientJsonRpcMessage) -> Known<Arc<Session>> {
+        let session = self.find(id)?;
         if let JsonRpcMessage::Request(request) = &*message
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let caller = (self.caller)(parts);
-            known.last = (caller.address, caller.source);
-            if let Some(kept) = lock(&self.known).get_mut(id) {
-                kept.last = known.last;
-            }
+            let caller = (self.options.caller)(parts);
+            *lock(&session.last) = (caller.address, caller.source);
         }
-        message.insert_extension(Arc::clone(&known.session));
-        Ok(known)
+        message.insert_extension(Arc::clone(&session));
+        Ok(session)
     }
 
     /// The stream of a session's client, which continues after these cursors.
-    fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
-        let KnownSession { session, last, .. } = self.find(id)?;
-        let (address, source) = last;
-        let held = match self.service.place_for_stream(source) {
-            Ok(held) => held,
-            Err(refusal) => {
-                Opening::current().refuse(refusal);
-                return Err(SessionError::Full);
-            }
-        };
+    fn stream(&self, id: &SessionId, marks: Marks) -> Known<SessionStream> {
+        let session = self.find(id)?;
+        let (address, source) = *lock(&session.last);
+        let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
-        if session.is_primed() {
+        let revision = session.revision.get();
+        // Clients of older revisions parse the data of each event as JSON, and fail at none.
+        if revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25) {
             let first = ServerSseMessage::priming(marks.to_string(), RETRY);
             // The channel is empty, so there is space.
             let _ = sender.try_send(first);
@@ -320,15 +300,71 @@ impl Sessions {
             follows: Arc::clone(&session.follows),
             sink: Sink::Stream(sender),
             marks: Mutex::new(marks),
-            stall: self.stall,
-            closing: self.closing.clone(),
+            options: Arc::clone(&self.options),
         });
         let busy = session.enter();
         task::spawn(async move {
             let outcome = listener.run(&gone).await;
             tracing::debug!(?outcome, "a session's stream ended");
         });
-        Ok(SessionStream::new(ReceiverStream::new(receiver), busy).holding(held))
+        let pushes = ReceiverStream::new(receiver);
+        Ok(SessionStream::new(pushes, busy, None, Some(held)))
+    }
+
+    /// Whether there is a session with this id. If there is none, and the id is valid, this request
+    /// has the turn to take it up.
+    async fn is_there(&self, id: &SessionId) -> bool {
+        let opening = Opening::current();
+        loop {
+            if let Ok(session) = self.find(id) {
+                if self.is_ready(id, &session).await {
+                    return true;
+                }
+                continue;
+            }
+            if !self.ids.is_valid(id, &opening) {
+                return false;
+            }
+            let turn = self.taking_up.take(Arc::clone(id)).await;
+            if self.find(id).is_err() {
+                *lock(&opening.taking_up) = Some(turn);
+                return false;
+            }
+        }
+    }
+
+    /// Waits for the handshake of a session: the library passes other messages on at once, and the
+    /// first of a session has to be `initialize`.
+    async fn is_ready(&self, id: &SessionId, session: &Session) -> bool {
+        tokio::select! {
+            biased;
+            () = session.ready.cancelled() => true,
+            () = session.ended.cancelled() => false,
+            // The client of the request that took it up is gone.
+            () = tokio::time::sleep(MAX_WAIT) => {
+                self.end_known(id).await;
+                false
+            }
+        }
+    }
+
+    /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
+    /// the client had subscribed to them: whether it had is not known, and a hint too many does no
+    /// harm.
+    async fn follow_again(&self, session: &Session) {
+        let mut origin = Opening::current().caller.clone();
+        origin.scope = Some(Arc::clone(&session.scope));
+        self.service.take_up(&session.scope, origin.address).await;
+        let mut handles = session.scope.handles();
+        if handles.is_empty() {
+            handles.extend(self.service.only(&origin).await.ok().flatten());
+        }
+        for handle in handles {
+            let reader = self.service.secrets().reader_of(&handle);
+            session.follows.called(&reader, &handle);
+            // No more participants are known than can be followed.
+            session.follows.subscribe(&reader, &reader.inbox_uri());
+        }
     }
 }
 
@@ -339,14 +375,6 @@ const ENDING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends sessions that are idle for too long, or whose token was revoked, until the server stops.
-pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
-    let sessions = Arc::downgrade(sessions);
-    let (limit, closing) = (options.session_idle, options.closing.clone());
-    task::keep("sessions", move || {
-        expire_until(Weak::clone(&sessions), limit, closing.clone())
-    });
-}
-
 async fn expire_until(sessions: Weak<Sessions>, limit: Duration, closing: CancellationToken) {
     let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
     loop {
@@ -367,7 +395,7 @@ impl SessionManager for Sessions {
     type Error = SessionError;
     type Transport = PooledTransport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
+    async fn create_session(&self) -> Known<(SessionId, Self::Transport)> {
         let id = self.ids.draw(&Opening::current())?;
         let (transport, session) = self.begin(&id).await?;
         // No other request knows its id.
@@ -375,10 +403,7 @@ impl SessionManager for Sessions {
         Ok((id, transport))
     }
 
-    async fn restore_session(
-        &self,
-        id: SessionId,
-    ) -> Result<RestoreOutcome<Self::Transport>, SessionError> {
+    async fn restore_session(&self, id: SessionId) -> Known<RestoreOutcome<Self::Transport>> {
         let (transport, session) = self.begin(&id).await?;
         self.follow_again(&session).await;
         Ok(RestoreOutcome::Restored(transport))
@@ -388,39 +413,41 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionError> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+    ) -> Known<ServerJsonRpcMessage> {
+        let session = self.mark(id, &mut message)?;
         if let JsonRpcMessage::Request(request) = &message
             && let ClientRequest::InitializeRequest(hello) = &request.request
             && listing::takes_events(&hello.params.capabilities)
         {
             session.follows.take_events();
         }
-        let answer = self.inner.initialize_session(&inner, message).await?;
+        let answer = self
+            .inner
+            .initialize_session(&session.inner, message)
+            .await?;
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(agreed) = &response.result
         {
-            session.agree_on(agreed.protocol_version.clone());
+            let _ = session.revision.set(agreed.protocol_version.clone());
         }
         Ok(answer)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
+    async fn has_session(&self, id: &SessionId) -> Known<bool> {
         Ok(self.is_there(id).await)
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
     /// once.
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+    async fn close_session(&self, id: &SessionId) -> Known<()> {
         // The library also calls this after the last task of a session, of which the client may
         // have taken it up again.
-        let is_over = |known: &KnownSession| Opening::is_in_request() || known.session.is_over();
-        if !lock(&self.known).get(id).is_some_and(is_over) {
-            return Ok(());
-        }
-        if let Some(session) = self.end_known(id).await {
+        let is_over = |one: Arc<Session>| Opening::is_in_request() || one.over.is_cancelled();
+        if self.find(id).is_ok_and(is_over)
+            && let Some(session) = self.end_known(id).await
+        {
             // A session that takes longer to end does not delay the answer further.
-            let _ = timeout(ENDING, session.over()).await;
+            let _ = timeout(ENDING, session.over.cancelled()).await;
         }
         Ok(())
     }
@@ -430,25 +457,21 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+        let session = self.mark(id, &mut message)?;
         let busy = session.enter();
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
-        let inner = self.inner.create_stream(&inner, message).await?;
-        Ok(SessionStream::new(inner, busy).cancelling(connection))
+        let inner = self.inner.create_stream(&session.inner, message).await?;
+        Ok(SessionStream::new(inner, busy, Some(connection), None))
     }
 
-    async fn accept_message(
-        &self,
-        id: &SessionId,
-        mut message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionError> {
-        let KnownSession { session, inner, .. } = self.mark(id, &mut message)?;
+    async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
+        let session = self.mark(id, &mut message)?;
         let _busy = session.enter();
-        self.inner.accept_message(&inner, message).await?;
+        self.inner.accept_message(&session.inner, message).await?;
         if !session.ready.is_cancelled() {
             session.ready.cancel();
-            Opening::current().took_up();
+            lock(&Opening::current().taking_up).take();
         }
         Ok(())
     }
@@ -458,10 +481,10 @@ impl SessionManager for Sessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let mut stream = self.stream(id, Marks::default())?;
-        if self.standalone == StandaloneStream::WithRequests {
+        if self.options.standalone == StandaloneStream::WithRequests {
             // Their ids would look like the listener's.
-            let inner = self.find(id)?.inner;
-            let said = self.inner.create_standalone_stream(&inner).await?;
+            let session = self.find(id)?;
+            let said = self.inner.create_standalone_stream(&session.inner).await?;
             let said = said.map(|mut said| {
                 said.event_id = None;
                 said
@@ -481,9 +504,179 @@ impl SessionManager for Sessions {
         if !last_event_id.contains('/') {
             return self.stream(id, Marks::read(&last_event_id).unwrap_or_default());
         }
-        let KnownSession { session, inner, .. } = self.find(id)?;
+        let session = self.find(id)?;
         let busy = session.enter();
-        let inner = self.inner.resume(&inner, last_event_id).await?;
-        Ok(SessionStream::new(inner, busy))
+        let inner = self.inner.resume(&session.inner, last_event_id).await?;
+        Ok(SessionStream::new(inner, busy, None, None))
     }
+}
+
+/// The most ended sessions whose ids are known as such.
+const MAX_ENDED: usize = 4_096;
+
+/// The first characters of ids.
+const TAKES_EVENTS: char = 'e';
+const TAKES_NONE: char = 'p';
+
+/// The length of the first character and the random part.
+const UNSIGNED: usize = 1 + 22;
+
+/// The ids of a realm's sessions.
+pub(super) struct SessionIds {
+    secrets: Secrets,
+    /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
+    ended: Mutex<VecDeque<SessionId>>,
+}
+
+impl SessionIds {
+    /// An id for the session that this request opens.
+    fn draw(&self, opening: &Opening) -> Result<SessionId, getrandom::Error> {
+        let kind = if opening.takes_events {
+            TAKES_EVENTS
+        } else {
+            TAKES_NONE
+        };
+        let unsigned = format!("{kind}{}", Secrets::random_text()?);
+        Ok(self.signed(&unsigned, opening).into())
+    }
+
+    fn signed(&self, unsigned: &str, opening: &Opening) -> String {
+        let owner = opening.caller.token.as_ref().and_then(|scope| scope.id());
+        let owner = owner.as_deref().unwrap_or_default();
+        format!(
+            "{unsigned}{}",
+            self.secrets.session_signature(unsigned, owner)
+        )
+    }
+
+    /// Whether this is the id of a session of the caller, which its client did not end.
+    pub(super) fn is_valid(&self, id: &str, opening: &Opening) -> bool {
+        let owner = opening.caller.token.as_ref();
+        if owner.is_some_and(|owner| !owner.is_open()) {
+            return false;
+        }
+        let unsigned = id.get(..UNSIGNED);
+        // Who guesses an id needs as many attempts as for a handle, so the time may tell.
+        unsigned.is_some_and(|unsigned| self.signed(unsigned, opening) == id)
+            && !lock(&self.ended).iter().any(|ended| **ended == *id)
+    }
+}
+
+#[async_trait::async_trait]
+impl SessionStore for SessionIds {
+    /// The state of a session that this process does not know.
+    async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
+        let opening = Opening::current();
+        if !self.is_valid(id, &opening) {
+            return Ok(None);
+        }
+        let mut capabilities = ClientCapabilities::default();
+        if id.starts_with(TAKES_EVENTS) {
+            capabilities.experimental = Some([(EVENTS.to_owned(), JsonObject::new())].into());
+        }
+        let client = Implementation::new("taken up again", "");
+        let hello = InitializeRequestParams::new(capabilities, client);
+        let hello = hello.with_protocol_version(opening.version.clone());
+        Ok(Some(SessionState::new(hello)))
+    }
+
+    async fn store(&self, _: &str, _: &SessionState) -> Result<(), SessionStoreError> {
+        Ok(())
+    }
+
+    /// Records that its client ended a session.
+    async fn delete(&self, id: &str) -> Result<(), SessionStoreError> {
+        if self.is_valid(id, &Opening::current()) {
+            let mut ended = lock(&self.ended);
+            if ended.len() >= MAX_ENDED {
+                ended.pop_front();
+            }
+            ended.push_back(id.into());
+        }
+        Ok(())
+    }
+}
+
+// The library opens sessions, and takes them up again, without their caller, and has one error for all
+// failures. So both are passed beside it, in the task that serves the request.
+
+task_local! {
+    static CURRENT: Arc<Opening>;
+}
+
+/// The turn to open one, held until the answer.
+#[derive(Debug, Default)]
+pub(super) struct Opening {
+    pub(super) caller: RequestOrigin,
+    /// Whether the client declares that it takes events.
+    pub(super) takes_events: bool,
+    /// The protocol version in the header, for a session that is taken up again.
+    pub(super) version: ProtocolVersion,
+    /// The permit to open a session, until the request is answered.
+    pub(super) turn: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Why no session was opened.
+    pub(super) refused: Mutex<Option<Refusal>>,
+    /// The turn to take a session up again, until that is done, or the request is over.
+    pub(super) taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
+}
+
+impl Opening {
+    /// Creates the opening of a request.
+    pub(super) fn of(caller: RequestOrigin, head: &Parts, body: &[u8]) -> Arc<Self> {
+        let version = head.headers.get("mcp-protocol-version");
+        let version = version.and_then(|version| version.to_str().ok());
+        // As the library reads requests without the header.
+        let version = version.map_or(Ok(ProtocolVersion::V_2025_03_26), |version| {
+            serde_json::from_value(version.into())
+        });
+        Arc::new(Self {
+            caller,
+            takes_events: opens(head) && declares_events(body),
+            version: version.unwrap_or_default(),
+            ..Self::default()
+        })
+    }
+
+    /// Whether a request is served in this task.
+    fn is_in_request() -> bool {
+        CURRENT.try_with(|_| ()).is_ok()
+    }
+
+    /// The opening of the current task; an empty one outside of a request.
+    fn current() -> Arc<Self> {
+        CURRENT.try_with(Arc::clone).unwrap_or_default()
+    }
+
+    /// Serves the request.
+    pub(super) async fn serve(self: &Arc<Self>, work: impl Future<Output = Response>) -> Response {
+        CURRENT.scope(Arc::clone(self), work).await
+    }
+
+    /// What a session or a stream is granted. The answer to the request says why it is not.
+    fn granted<T>(&self, granted: Result<T, Refusal>) -> Result<T, SessionError> {
+        granted.map_err(|refusal| {
+            *lock(&self.refused) = Some(refusal);
+            SessionError::Full
+        })
+    }
+}
+
+/// Whether a request may open a session: it has none, and is not of the era without sessions.
+fn opens(head: &Parts) -> bool {
+    let has = |name: &str| head.headers.contains_key(name);
+    !has("mcp-session-id") && !has("mcp-method")
+}
+
+/// Whether the client declares in this opening request that it takes events.
+fn declares_events(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Hello {
+        params: Params,
+    }
+    #[derive(serde::Deserialize)]
+    struct Params {
+        capabilities: ClientCapabilities,
+    }
+    let hello = serde_json::from_slice::<Hello>(body);
+    hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
 }

@@ -4,8 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use server_chat::render_text;
-use server_settings::cli::ClusterCommand;
-use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
+use server_settings::cli::{ClusterArgs, ClusterCommand, ServeArgs};
 use server_settings::{ClusterSettings, Unnamed};
 use tokio::runtime::Runtime;
 use tracing::Level;
@@ -16,17 +15,17 @@ use crate::cluster;
 /// Performs a command on a cluster, and prints its result.
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
     match command {
-        ClusterCommand::Status(args) => {
-            with_cluster(args.cluster, Level::ERROR, |runtime, cluster| {
-                print(&runtime.block_on(cluster::status(cluster, args.json))?)
+        ClusterCommand::Status { cluster, json } => {
+            with_cluster(cluster, Level::ERROR, |runtime, cluster| {
+                print(&runtime.block_on(cluster::status(cluster, json))?)
             })
         }
         ClusterCommand::Resign(args) => with_cluster(args, Level::ERROR, |runtime, cluster| {
             print(&runtime.block_on(cluster::resign(cluster))?)
         }),
-        ClusterCommand::Verify(args) => {
-            with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-                let verifying = cluster::verify(cluster, args.data.as_deref());
+        ClusterCommand::Verify { cluster, data } => {
+            with_cluster(cluster, Level::WARN, |runtime, cluster| {
+                let verifying = cluster::verify(cluster, data.as_deref());
                 let (report, is_sound) = runtime.block_on(verifying)?;
                 print(&report)?;
                 Ok(match is_sound {
@@ -35,16 +34,16 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
                 })
             })
         }
-        ClusterCommand::Repair(args) => repair(args),
+        ClusterCommand::Repair {
+            cluster,
+            from,
+            dry_run,
+            accept_loss,
+        } => with_cluster(cluster, Level::WARN, |runtime, cluster| {
+            let journal = (from.as_path(), accept_loss);
+            print(&runtime.block_on(cluster::repair(cluster, journal, dry_run))?)
+        }),
     }
-}
-
-/// Makes a log from a journal.
-fn repair(args: ClusterRepairArgs) -> ExitCode {
-    with_cluster(args.cluster, Level::WARN, |runtime, cluster| {
-        let journal = (args.from.as_path(), args.accept_loss.into());
-        print(&runtime.block_on(cluster::repair(cluster, journal, args.dry_run))?)
-    })
 }
 
 /// Prints a text, which may quote other programs.
@@ -67,8 +66,9 @@ fn with_cluster(
     };
     super::with_settings(&args, Unnamed::InUsualFolder, |runtime, settings| {
         let Some(cluster) = &settings.cluster else {
-            super::complain(&"name the servers of the cluster with --cluster");
-            return Ok(ExitCode::from(super::USAGE));
+            return Ok(super::misused(
+                &"name the servers of the cluster with --cluster",
+            ));
         };
         work(runtime, cluster)
     })

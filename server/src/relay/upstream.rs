@@ -1,26 +1,31 @@
 //! The client of a relay's server. Each request is self-contained, so a restart of the server loses
-//! only what it kept in memory.
+//! only what it kept in memory. Its answers and events are of limited size: a faulty server cannot
+//! exhaust memory.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData, ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 use server_chat::identity::Handle;
 use server_chat::render_text;
 use server_settings::os_error::without_number;
+use sse_stream::{Sse, SseStream};
 
-use super::bounded::{self, Events};
-use super::progress::ClientProgress;
-use super::pushes::FollowedInbox;
+use super::FollowedInbox;
 use crate::guard::has_few_values;
 use crate::http::{HANDLE_HEADER, TITLE};
 
@@ -49,12 +54,48 @@ const MARGIN: Duration = Duration::from_secs(30);
 /// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 
+/// The events of a server.
+type Events = BoxStream<'static, Result<Sse, sse_stream::Error>>;
+
+/// The destination of a call's progress.
+#[derive(Debug)]
+pub(super) struct ClientProgress {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+}
+
+impl ClientProgress {
+    /// The progress of a call, if its client asked for it.
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
+        let token = context.meta.get_progress_token()?;
+        let peer = context.peer.clone();
+        Some(Self { peer, token })
+    }
+
+    /// Passes on a notification of the server, under the client's own token. Others are left out.
+    pub(super) async fn pass(&self, message: &Value) {
+        if message["method"] != "notifications/progress" {
+            return;
+        }
+        let params = &message["params"];
+        let Some(done) = params["progress"].as_f64() else {
+            return;
+        };
+        let mut said = ProgressNotificationParam::new(self.token.clone(), done);
+        if let Some(words) = params["message"].as_str() {
+            said = said.with_message(words);
+        }
+        // A client that is gone ends the call.
+        let _ = self.peer.notify_progress(said).await;
+    }
+}
+
 /// A relay's server.
 #[derive(Clone, Debug)]
 pub struct Upstream {
     client: Client<HttpConnector, Body>,
-    /// The scheme, host and port, and the path of a realm.
-    base: String,
+    /// Its address: the scheme, host and port, and the path of a realm.
+    pub base: String,
     host: HeaderValue,
     bearer: Option<HeaderValue>,
 }
@@ -63,10 +104,9 @@ pub struct Upstream {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum UpstreamError {
-    #[error("{url} is no address of a server: {why}")]
-    Address { url: String, why: &'static str },
-    #[error("the server at {base} does not answer: {why}")]
-    Unreachable { base: String, why: String },
+    /// The server does not answer.
+    #[error("{0}")]
+    Unreachable(String),
     /// What it says besides is left out: a model would take it for the relay's words.
     #[error("the server at {base} answers {status}{}", .code.as_ref().map_or_else(String::new, |code| format!(" ({code})")))]
     HttpError {
@@ -75,17 +115,12 @@ pub enum UpstreamError {
         /// The code of a chat server's refusal.
         code: Option<String>,
     },
-    #[error("the server at {base} did not answer within {} seconds, the longest that this call may take", within.as_secs())]
-    Slow { base: String, within: Duration },
-    #[error("the server at {base} answers in words that this client does not know: {why}")]
-    Strange { base: String, why: String },
+    /// Its address is none, or it answers too late, or in words that this client does not know.
+    #[error("{0}")]
+    Failed(String),
     /// A JSON-RPC error.
-    #[error("{message}")]
-    Rpc {
-        code: i64,
-        message: String,
-        data: Option<Value>,
-    },
+    #[error("{}", .0.message)]
+    Rpc(ErrorData),
 }
 
 /// The kind of server at an address.
@@ -116,9 +151,9 @@ impl Upstream {
     /// # Errors
     /// The address is invalid, or the token cannot be a header.
     pub fn at(url: &str, token: Option<&str>) -> Result<Self, UpstreamError> {
-        let wrong = |why| UpstreamError::Address {
-            url: without_password(url),
-            why,
+        let wrong = |why| {
+            let url = without_password(url);
+            UpstreamError::Failed(format!("{url} is no address of a server: {why}"))
         };
         if url.contains('@') {
             return Err(wrong(
@@ -162,22 +197,13 @@ impl Upstream {
         })
     }
 
-    /// Its address.
-    #[must_use]
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
     /// Finds the kind of server within `patience`.
     pub async fn find(&self, patience: Duration) -> ServerKind {
         let asked = async {
             let request = self.request(Method::GET, "/openapi.json");
             let response = self.send(request.body(Body::empty())).await?;
             let status = response.status();
-            let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
-            let whole = body.collect().await.map_err(|error| self.strange(&error))?;
-            let said = parse(&whole.to_bytes()).unwrap_or_default();
-            Ok::<_, UpstreamError>((status, said))
+            Ok::<_, UpstreamError>((status, self.whole(response).await?))
         };
         let Ok(Ok((status, said))) = tokio::time::timeout(patience, asked).await else {
             return ServerKind::Nothing;
@@ -207,20 +233,25 @@ impl Upstream {
         request: Result<Request<Body>, axum::http::Error>,
     ) -> Result<Response<Incoming>, UpstreamError> {
         let request = request.map_err(|error| self.strange(&error))?;
-        self.client
-            .request(request)
-            .await
-            .map_err(|error| UpstreamError::Unreachable {
-                base: self.base.clone(),
-                why: without_number(&chain(&error)).into(),
-            })
+        self.client.request(request).await.map_err(|error| {
+            let (base, error) = (&self.base, chain(&error));
+            let why = without_number(&error);
+            UpstreamError::Unreachable(format!("the server at {base} does not answer: {why}"))
+        })
+    }
+
+    /// The JSON of an answer; null if it has none.
+    async fn whole(&self, response: Response<Incoming>) -> Result<Value, UpstreamError> {
+        let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
+        let whole = body.collect().await.map_err(|error| self.strange(&error))?;
+        Ok(parse(&whole.to_bytes()).unwrap_or_default())
     }
 
     fn strange(&self, why: &dyn fmt::Display) -> UpstreamError {
-        UpstreamError::Strange {
-            base: self.base.clone(),
-            why: why.to_string(),
-        }
+        let base = &self.base;
+        UpstreamError::Failed(format!(
+            "the server at {base} answers in words that this client does not know: {why}"
+        ))
     }
 
     /// Makes a JSON-RPC request, and returns the result. `name` is the subject of a call or a read.
@@ -231,24 +262,10 @@ impl Upstream {
     pub(super) async fn ask(
         &self,
         (method, name): (&str, Option<&str>),
-        params: Value,
-        progress: Option<&ClientProgress>,
-    ) -> Result<Value, UpstreamError> {
-        let within = wait(&params["arguments"]) + MARGIN;
-        let asked = self.try_ask((method, name), params, progress);
-        let slow = |_| UpstreamError::Slow {
-            base: self.base.clone(),
-            within,
-        };
-        tokio::time::timeout(within, asked).await.map_err(slow)?
-    }
-
-    async fn try_ask(
-        &self,
-        (method, name): (&str, Option<&str>),
         mut params: Value,
         progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
+        let within = wait(&params["arguments"]) + MARGIN;
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": ERA,
             "io.modelcontextprotocol/clientInfo": {
@@ -269,18 +286,28 @@ impl Upstream {
         if let Some(name) = name {
             request = request.header("mcp-name", name);
         }
-        let response = self
-            .send(request.body(Body::from(body.to_string())))
-            .await?;
-        let message = self.message(response, progress).await?;
+        let asked = async {
+            let response = self
+                .send(request.body(Body::from(body.to_string())))
+                .await?;
+            self.message(response, progress).await
+        };
+        let slow = |_| {
+            let (base, seconds) = (&self.base, within.as_secs());
+            UpstreamError::Failed(format!(
+                "the server at {base} did not answer within {seconds} seconds, the longest that \
+                 this call may take"
+            ))
+        };
+        let message = tokio::time::timeout(within, asked).await.map_err(slow)??;
         let mut message = render_text::visible(message);
         if let Some(error) = message.get("error") {
             let text = error["message"].as_str().unwrap_or_default();
-            return Err(UpstreamError::Rpc {
-                code: error["code"].as_i64().unwrap_or_default(),
-                message: text.chars().take(MAX_ERROR).collect(),
-                data: error.get("data").cloned(),
-            });
+            let message: String = text.chars().take(MAX_ERROR).collect();
+            let code = error["code"].as_i64().unwrap_or_default();
+            let code = i32::try_from(code).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+            let data = error.get("data").cloned();
+            return Err(UpstreamError::Rpc(ErrorData::new(code, message, data)));
         }
         Ok(message["result"].take())
     }
@@ -311,13 +338,7 @@ impl Upstream {
             }
             return Err(self.strange(&"the stream ended without an answer"));
         }
-        let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES);
-        let bytes = body
-            .collect()
-            .await
-            .map_err(|error| self.strange(&error))?
-            .to_bytes();
-        let said = parse(&bytes).unwrap_or_default();
+        let said = self.whole(response).await?;
         if said.get("jsonrpc").is_some() {
             return Ok(said);
         }
@@ -380,8 +401,58 @@ fn wait(arguments: &Value) -> Duration {
     asked.clamp(WAIT, LONGEST_WAIT)
 }
 
+/// The events of an answer. One that is too large ends them with an error.
 fn events_of(response: Response<Incoming>) -> Events {
-    bounded::events(response.into_body().into_data_stream(), MAX_ANSWER_BYTES)
+    let mut sizes = Sizes::new(MAX_ANSWER_BYTES);
+    let bytes = response.into_body().into_data_stream().map(move |bytes| {
+        let bytes: Bytes = bytes.map_err(io::Error::other)?;
+        match sizes.has_short_events(&bytes) {
+            true => Ok(bytes),
+            false => {
+                let why = format!("an event has more than {MAX_ANSWER_BYTES} bytes");
+                Err(io::Error::new(io::ErrorKind::InvalidData, why))
+            }
+        }
+    });
+    SseStream::from_bytes_stream(bytes).boxed()
+}
+
+/// The sizes of the events in bytes that come in pieces.
+#[derive(Debug)]
+struct Sizes {
+    most: usize,
+    /// The size of the incomplete event.
+    event: usize,
+    /// Whether the line is empty so far.
+    is_blank: bool,
+}
+
+impl Sizes {
+    const fn new(most: usize) -> Self {
+        Self {
+            most,
+            event: 0,
+            is_blank: true,
+        }
+    }
+
+    /// Whether all events are short enough after these bytes. A blank line ends an event (HTML
+    /// Living Standard, 9.2).
+    fn has_short_events(&mut self, bytes: &[u8]) -> bool {
+        for byte in bytes {
+            self.event += 1;
+            match byte {
+                b'\n' if self.is_blank => self.event = 0,
+                b'\n' => self.is_blank = true,
+                b'\r' => {}
+                _ => self.is_blank = false,
+            }
+            if self.event > self.most {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// Parses JSON of the server, if its parsed form is small enough.
@@ -439,7 +510,7 @@ mod tests {
             assert!(!error.contains("secret"), "{url}: {error}");
         }
         let upstream = Upstream::at("http://localhost:1/mcp", Some("secret")).unwrap();
-        assert_eq!(upstream.base(), "http://localhost:1");
+        assert_eq!(upstream.base, "http://localhost:1");
         assert!(!format!("{upstream:?}").contains("secret"));
     }
 
@@ -476,7 +547,19 @@ mod tests {
             ("http://localhost/r/arena/mcp", "http://localhost/r/arena"),
             ("http://localhost/chat/mcp/", "http://localhost/chat"),
         ] {
-            assert_eq!(Upstream::at(url, None).unwrap().base(), base);
+            assert_eq!(Upstream::at(url, None).unwrap().base, base);
         }
+    }
+
+    #[test]
+    fn an_event_is_counted_up_to_its_blank_line() {
+        let mut body = Sizes::new(10);
+        for _ in 0..3 {
+            assert!(body.has_short_events(b"data: 1\r\n\r\n"));
+            assert!(body.has_short_events(b"a\nb\n") && body.has_short_events(b"\n"));
+        }
+        assert!(body.has_short_events(b"12345\n1234") && !body.has_short_events(b"5"));
+        let mut line = Sizes::new(10);
+        assert!(!line.has_short_events(&[b'x'; 11]));
     }
 }

@@ -13,17 +13,8 @@ use server_storage::journal::{DatabaseError, JournalReader};
 
 use super::{UpkeepError, opened};
 
-/// The form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Lines for people.
-    Text,
-    /// One JSON object.
-    Json,
-}
-
 /// What was found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Report {
     folder: String,
     realm: String,
@@ -60,67 +51,56 @@ struct SnapshotReport {
     usable: bool,
 }
 
-/// Reports on the journal in `data`.
+/// Reports on the journal in `data`: lines for people, or one JSON object.
 ///
 /// # Errors
 /// It cannot be read, or a server could not start from it.
-pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), UpkeepError> {
+pub fn inspect(data: &Path, json: bool, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let (reader, origin) = opened(data)?;
     let report = report(data, &reader, &origin)?;
-    match form {
-        Form::Json => writeln!(out, "{}", serde_json::json!(report))?,
-        Form::Text => write(&report, out)?,
+    match json {
+        true => writeln!(out, "{}", serde_json::json!(report))?,
+        false => write(&report, out)?,
     }
     match report.problems.is_empty() {
         true => Ok(()),
-        false => Err(UpkeepError::Damaged {
-            path: data.into(),
-            problems: report.problems.join("; "),
-        }),
+        false => Err(UpkeepError::at(data, report.problems.join("; "))),
     }
 }
 
 fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report, UpkeepError> {
     // The mark is read first: the journal only grows.
     let marks = reader.marks().map_err(UpkeepError::file(data))?;
-    let marked = Marks::read(&marks).known().map(|mark| mark.position.0);
     let (snapshots, links) = snapshots(reader, origin).map_err(UpkeepError::file(data))?;
-    let mut problems: Vec<String> = snapshots
-        .iter()
-        .filter(|snapshot| !snapshot.usable)
-        .map(|snapshot| format!("snapshot {} cannot be used", snapshot.position))
-        .collect();
-    let chain = verify(reader, origin, &links).map_err(UpkeepError::database(data))?;
-    problems.extend(chain.problem);
-    let recovered = reader.recover(origin);
-    let starts = recovered.is_ok();
-    problems.extend(recovered.err().map(|error| error.to_string()));
-    problems.dedup();
-    let is_whole = problems.is_empty();
-    let past = history::contents(&history::path_in(data)).transpose();
-    let past = past.unwrap_or_else(|problem| {
-        problems.push(problem);
-        None
-    });
-    Ok(Report {
+    let damaged = snapshots.iter().filter(|snapshot| !snapshot.usable);
+    let problems = damaged.map(|one| format!("snapshot {} cannot be used", one.position));
+    let mut report = Report {
         folder: data.display().to_string(),
         realm: format!("{:032x}", origin.realm),
         core_version: VERSION,
         record_format: FORMAT,
-        first: chain.first.0,
-        last: chain.last.0,
-        records: chain.records,
-        marked,
+        marked: Marks::read(&marks).known().map(|mark| mark.position.0),
+        problems: problems.collect(),
         snapshots,
-        history: past.map(|past| past.position),
-        history_messages: past.map(|past| past.messages),
-        history_lost: past.map(|past| past.lost),
-        bytes: sizes(data).map_err(UpkeepError::file(data))?,
-        verified_from: chain.from.0,
-        starts,
-        problems,
-        is_whole,
-    })
+        ..Report::default()
+    };
+    verify(reader, origin, &links, &mut report).map_err(UpkeepError::database(data))?;
+    let recovered = reader.recover(origin);
+    report.starts = recovered.is_ok();
+    let problem = recovered.err().map(|error| error.to_string());
+    report.problems.extend(problem);
+    report.problems.dedup();
+    report.is_whole = report.problems.is_empty();
+    match history::contents(&history::path_in(data)).transpose() {
+        Ok(past) => {
+            report.history = past.map(|past| past.position);
+            report.history_messages = past.map(|past| past.messages);
+            report.history_lost = past.map(|past| past.lost);
+        }
+        Err(problem) => report.problems.push(problem),
+    }
+    report.bytes = sizes(data).map_err(UpkeepError::file(data))?;
+    Ok(report)
 }
 
 /// The chains at the positions of usable snapshots.
@@ -142,55 +122,45 @@ fn snapshots(reader: &JournalReader, origin: &Origin) -> io::Result<(Vec<Snapsho
     Ok((reports, links))
 }
 
-/// The result of following all records.
-struct Verified {
-    first: Position,
-    last: Position,
-    records: u64,
-    /// The first verified position.
-    from: Position,
-    problem: Option<String>,
-}
-
-/// Follows the chain from the first record, or from the first snapshot that continues it.
+/// Follows the chain from the first record, or from the first snapshot that continues it, up to the
+/// first problem.
 fn verify(
     reader: &JournalReader,
     origin: &Origin,
     links: &Links,
-) -> Result<Verified, DatabaseError> {
+    report: &mut Report,
+) -> Result<(), DatabaseError> {
     let first = reader.first()?;
-    let mut found = Verified {
-        first: first.unwrap_or(Position(0)),
-        last: Position(0),
-        records: 0,
-        from: Position(0),
-        problem: None,
-    };
+    report.first = first.map_or(0, |first| first.0);
     let mut chain = (first == Some(Position(1))).then(|| Chain::new(origin));
+    let mut is_followed = true;
     let mut after = Position(0);
     loop {
         let batch = reader.batch(after)?;
         let Some((last, _)) = batch.last() else {
-            return Ok(found);
+            return Ok(());
         };
         after = *last;
         for (at, bytes) in batch {
-            found.records += 1;
-            found.last = at;
+            report.records += 1;
+            report.last = at.0;
             let before = Position(at.0.saturating_sub(1));
             chain = chain.or_else(|| links.get(&before).copied());
             let Some(end) = &mut chain else {
                 continue;
             };
-            if found.from == Position(0) {
-                found.from = at;
+            if report.verified_from == 0 {
+                report.verified_from = at.0;
             }
-            if found.problem.is_some() {
+            if !is_followed {
                 continue;
             }
             match follow(end, (at, &bytes), links) {
-                Ok(last) => found.last = last,
-                Err(problem) => found.problem = Some(problem),
+                Ok(last) => report.last = last.0,
+                Err(problem) => {
+                    report.problems.push(problem);
+                    is_followed = false;
+                }
             }
         }
     }
@@ -233,52 +203,44 @@ fn sizes(data: &Path) -> io::Result<BTreeMap<String, u64>> {
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "folder     {}", report.folder)?;
-    writeln!(out, "realm      {}", report.realm)?;
+    let mut line = |label: &str, text: &str| writeln!(out, "{label:<11}{text}");
+    line("folder", &report.folder)?;
+    line("realm", &report.realm)?;
     let (core, format) = (report.core_version, report.record_format);
-    writeln!(out, "versions   core {core}, records {format}")?;
+    line("versions", &format!("core {core}, records {format}"))?;
     let (first, last, records) = (report.first, report.last, report.records);
-    writeln!(
-        out,
-        "journal    positions {first} to {last} in {records} records"
-    )?;
+    let journal = format!("positions {first} to {last} in {records} records");
+    line("journal", &journal)?;
     match report.marked {
-        Some(marked) => writeln!(out, "answers    left up to position {marked}")?,
-        None => writeln!(out, "answers    the file of marks is absent or damaged")?,
+        Some(marked) => line("answers", &format!("left up to position {marked}"))?,
+        None => line("answers", "the file of marks is absent or damaged")?,
     }
     for snapshot in &report.snapshots {
         let usable = if snapshot.usable { "usable" } else { "damaged" };
         let (position, bytes) = (snapshot.position, snapshot.bytes);
-        writeln!(
-            out,
-            "snapshot   position {position}, {bytes} bytes, {usable}"
-        )?;
+        let snapshot = format!("position {position}, {bytes} bytes, {usable}");
+        line("snapshot", &snapshot)?;
     }
     match (report.history, report.history_messages) {
         (Some(position), Some(messages)) => {
-            writeln!(
-                out,
-                "history    up to position {position}, {messages} messages"
-            )?;
+            let history = format!("up to position {position}, {messages} messages");
+            line("history", &history)?;
             if let Some(lost @ 1..) = report.history_lost {
-                writeln!(out, "history    {lost} damaged rows were lost")?;
+                line("history", &format!("{lost} damaged rows were lost"))?;
             }
         }
-        _ => writeln!(out, "history    none that can be read")?,
+        _ => line("history", "none that can be read")?,
     }
     for (name, bytes) in &report.bytes {
-        writeln!(out, "file       {name}, {bytes} bytes")?;
+        line("file", &format!("{name}, {bytes} bytes"))?;
     }
-    let chain = match (report.is_whole, report.verified_from) {
-        (false, _) => "broken".into(),
-        (true, 0) => "no records".into(),
-        (true, from) => format!("whole from position {from} on"),
-    };
-    writeln!(out, "chain      {chain}")?;
-    let starts = if report.starts {
-        "starts"
-    } else {
-        "refuses to start"
-    };
-    writeln!(out, "a server   {starts}")
+    match (report.is_whole, report.verified_from) {
+        (false, _) => line("chain", "broken")?,
+        (true, 0) => line("chain", "no records")?,
+        (true, from) => line("chain", &format!("whole from position {from} on"))?,
+    }
+    match report.starts {
+        true => line("a server", "starts"),
+        false => line("a server", "refuses to start"),
+    }
 }

@@ -1,7 +1,7 @@
 // The page: its frame, its views, and its periodic tasks.
 
 import { h, render } from '/preact/preact.mjs';
-import { Dialog, ask as question } from '/page/dialog.js';
+import { Dialog, ask as question } from '/page/field.js';
 import { Gate, forgetToken } from '/page/token.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';

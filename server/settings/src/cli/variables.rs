@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
@@ -18,21 +19,35 @@ const OF_BUILD: &str = "TALKING_STICK_COMMIT";
 /// The width of a column in the help.
 const COLUMN: usize = 39;
 
+/// The flags that no variable gives: each is about one call of the program.
+const WITHOUT: [&str; 6] = ["accept_loss", "dry_run", "from", "json", "once", "pace"];
+
 /// A flag and its variable.
-struct Variable {
-    flag: String,
-    name: String,
-}
+type Variable = (String, String);
 
 /// The command line, whose help lists the variables of each command.
 pub(crate) fn command() -> clap::Command {
-    with_list(without_values(Cli::command()).mut_subcommands(with_list))
+    with_list(with_variables(Cli::command()).mut_subcommands(with_list))
 }
 
-/// The command, whose help does not show the value of each variable.
-fn without_values(command: clap::Command) -> clap::Command {
-    let command = command.mut_args(|argument| argument.hide_env(true));
-    command.mut_subcommands(without_values)
+/// The command, with a variable of the name of each setting. Its help does not show their values, and
+/// that of a switch may be `true`, `false`, 1 or 0.
+fn with_variables(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|flag| {
+        let id = flag.get_id().as_str();
+        if flag.get_long().is_none() || WITHOUT.contains(&id) {
+            return flag;
+        }
+        // The library keeps no other names.
+        let name: &'static str = format!("{PREFIX}{}", id.to_uppercase()).leak();
+        let is_switch = !flag.get_action().takes_values();
+        let flag = flag.env(name).hide_env(true);
+        match is_switch {
+            true => flag.value_parser(BoolishValueParser::new()),
+            false => flag,
+        }
+    });
+    command.mut_subcommands(with_variables)
 }
 
 /// Parses the arguments of the process.
@@ -53,12 +68,12 @@ pub fn parse() -> Result<Cli, clap::Error> {
 /// A text with each flag whose value is that of a variable replaced by the variable.
 #[must_use]
 pub fn in_place_of_flags(text: &str) -> String {
-    let used = of_program(&Cli::command()).into_iter().filter(is_used);
+    let used = of_program(&command()).into_iter().filter(is_used);
     used.fold(text.to_owned(), |text, variable| replaced(&text, &variable))
 }
 
 /// Replaces the flag where it is a whole word.
-fn replaced(text: &str, Variable { flag, name }: &Variable) -> String {
+fn replaced(text: &str, (flag, name): &Variable) -> String {
     let mut parts = text.split(flag.as_str());
     let mut whole = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -70,14 +85,14 @@ fn replaced(text: &str, Variable { flag, name }: &Variable) -> String {
 }
 
 /// Whether the variable gives a value: it is set, and its flag is not.
-fn is_used(variable: &Variable) -> bool {
+fn is_used((flag, name): &Variable) -> bool {
     // Some flags have a second name with underscores.
     let is_flag = |word: OsString| {
         let word = word.to_string_lossy();
         let word = word.split('=').next().unwrap_or_default().replace('_', "-");
-        word == variable.flag
+        word == *flag
     };
-    std::env::var_os(&variable.name).is_some() && !std::env::args_os().any(is_flag)
+    std::env::var_os(name).is_some() && !std::env::args_os().any(is_flag)
 }
 
 /// The error with the variable at fault, or with what is wrong about the order of the words.
@@ -108,10 +123,8 @@ fn explained(command: &mut clap::Command, mut why: clap::Error) -> clap::Error {
 /// The variables of a command without its subcommands.
 fn of_command(command: &clap::Command) -> impl Iterator<Item = Variable> {
     command.get_arguments().filter_map(|argument| {
-        Some(Variable {
-            flag: format!("--{}", argument.get_long()?),
-            name: argument.get_env()?.to_str()?.to_owned(),
-        })
+        let name = argument.get_env()?.to_str()?.to_owned();
+        Some((format!("--{}", argument.get_long()?), name))
     })
 }
 
@@ -119,8 +132,8 @@ fn of_command(command: &clap::Command) -> impl Iterator<Item = Variable> {
 fn of_program(command: &clap::Command) -> Vec<Variable> {
     let others = command.get_subcommands().flat_map(of_command);
     let mut all: Vec<_> = of_command(command).chain(others).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all.dedup_by(|a, b| a.name == b.name);
+    all.sort_by(|(_, a), (_, b)| a.cmp(b));
+    all.dedup_by(|(_, a), (_, b)| a == b);
     all
 }
 
@@ -130,7 +143,7 @@ fn unknown(
     given: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Option<String> {
     let known = of_program(command);
-    let names = known.iter().map(|variable| variable.name.as_str());
+    let names = known.iter().map(|(_, name)| name.as_str());
     given.into_iter().find_map(|(name, value)| {
         let name = name.to_string_lossy();
         let is_known = names.clone().any(|known| known == name);
@@ -155,7 +168,7 @@ fn is_of_others(name: &str, value: &OsString) -> bool {
 
 /// The command with the list of its variables at the end of its help.
 fn with_list(command: clap::Command) -> clap::Command {
-    let names: Vec<_> = of_command(&command).map(|variable| variable.name).collect();
+    let names: Vec<_> = of_command(&command).map(|(_, name)| name).collect();
     if names.is_empty() {
         return command;
     }
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_is_refused_and_those_of_other_programs_are_not() {
-        let of = |name: &str, value: &str| unknown(&Cli::command(), [(name.into(), value.into())]);
+        let of = |name: &str, value: &str| unknown(&command(), [(name.into(), value.into())]);
         for name in [
             "LIMITS",
             "TOKEN",
@@ -219,7 +232,7 @@ mod tests {
     #[test]
     fn the_variables_of_the_files_for_deployment_are_known() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
-        let known = of_program(&Cli::command());
+        let known = of_program(&command());
         let mut found = 0;
         for file in [
             "Dockerfile",
@@ -232,7 +245,7 @@ mod tests {
                 let rest = &text[place..];
                 let end = rest.find(|c: char| !c.is_ascii_uppercase() && c != '_');
                 let name = &rest[..end.unwrap_or(rest.len())];
-                let is_known = known.iter().any(|variable| variable.name == name);
+                let is_known = known.iter().any(|(_, known)| known == name);
                 assert!(is_known || name == OF_BUILD, "{file}: {name}");
                 found += 1;
             }
@@ -241,20 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_has_the_name_of_its_setting() {
-        for setting in Cli::command().get_arguments() {
-            let name = format!("{PREFIX}{}", setting.get_id().as_str().to_uppercase());
-            let variable = setting.get_env().unwrap_or(name.as_ref());
-            assert_eq!(variable, name.as_str());
-        }
-    }
-
-    #[test]
     fn a_flag_is_replaced_as_a_whole_word() {
-        let variable = Variable {
-            flag: "--log".into(),
-            name: "TALKING_STICK_LOG".into(),
-        };
+        let variable = ("--log".into(), "TALKING_STICK_LOG".into());
         assert_eq!(
             replaced("--log x, --log-level and --log", &variable),
             "TALKING_STICK_LOG x, --log-level and TALKING_STICK_LOG"

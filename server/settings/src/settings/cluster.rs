@@ -1,20 +1,18 @@
 //! The settings of a member of a cluster, as given and as checked.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, ValueEnum};
-
-use super::SettingsError;
+use super::read_file;
 use crate::given::given;
-use crate::{SyncProof, named_file};
+use crate::realm;
 
-/// The realm of a cluster that names none.
-const REALM: &str = "main";
+/// What a program without clusters says to those who ask for one.
+pub const NO_CLUSTER: &str = "--cluster: this program was built without clusters: build it with \
+                              `cargo install --path server --features cluster`";
 
 /// When the owner answers reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ReadsRule {
     /// At once, while its lease lasts by its own clock
     #[default]
@@ -27,30 +25,28 @@ given! {
     /// Where a cluster's log is, each as given.
     ClusterArgs {
         /// Join a cluster, by its NATS servers, as in nats://10.0.0.1:4222
-        #[arg(long, value_name = "URL,…", value_delimiter = ',', env = "TALKING_STICK_CLUSTER")]
+        #[arg(long, value_name = "URL,…", value_delimiter = ',')]
         cluster: Vec<String>,
         /// A file with user:password, a token, or keys (.creds) for these servers
-        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CLUSTER_CREDENTIALS")]
+        #[arg(long, value_name = "FILE")]
         cluster_credentials: Option<PathBuf>,
         /// A file with the authority of these servers' certificates, for tls://
-        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CLUSTER_CA")]
+        #[arg(long, value_name = "FILE")]
         cluster_ca: Option<PathBuf>,
         /// The name of the cluster's log [default: main]
-        #[arg(long, value_name = "NAME", env = "TALKING_STICK_CLUSTER_REALM")]
+        #[arg(long, value_name = "NAME")]
         cluster_realm: Option<String>,
         /// The name of this member [default: host and port]
-        #[arg(long, value_name = "NAME", env = "TALKING_STICK_CLUSTER_MEMBER")]
+        #[arg(long, value_name = "NAME")]
         cluster_member: Option<String>,
         /// The monitoring of each NATS server, as in http://10.0.0.1:8222
-        #[arg(long, value_name = "URL,…", value_delimiter = ',',
-            env = "TALKING_STICK_CLUSTER_MONITOR")]
+        #[arg(long, value_name = "URL,…", value_delimiter = ',')]
         cluster_monitor: Vec<String>,
         /// Vouch that these servers sync before they acknowledge
-        #[arg(long, env = "TALKING_STICK_CLUSTER_TRUST_SERVERS",
-            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        #[arg(long)]
         cluster_trust_servers: bool,
         /// When the owner answers reads [default: lease]
-        #[arg(long, value_name = "WHEN", env = "TALKING_STICK_READS")]
+        #[arg(long, value_name = "WHEN")]
         reads: Option<ReadsRule>,
     }
 }
@@ -70,8 +66,9 @@ pub struct ClusterSettings {
     pub member: String,
     /// The addresses of the servers' monitoring.
     pub monitors: Vec<String>,
-    /// Who says that the servers sync what they acknowledge.
-    pub sync_proof: SyncProof,
+    /// Whether an operator vouches that the servers sync what they acknowledge; otherwise their
+    /// monitoring is asked.
+    pub trust_servers: bool,
     /// When this member answers reads, if it is the owner.
     pub reads: ReadsRule,
 }
@@ -79,42 +76,32 @@ pub struct ClusterSettings {
 impl ClusterSettings {
     /// The settings, if an address of a server is given. `port` is the one that this server listens
     /// on.
-    pub(super) fn gather(given: &ClusterArgs, port: u16) -> Result<Option<Self>, SettingsError> {
+    pub(super) fn gather(given: &ClusterArgs, port: u16) -> Result<Option<Self>, String> {
         let given = given.clone();
         if given.cluster.is_empty() {
             return Ok(None);
         }
         if cfg!(not(feature = "cluster")) {
-            return Err(SettingsError::NoCluster);
+            return Err(NO_CLUSTER.into());
         }
         let credentials = given.cluster_credentials;
-        let credentials = credentials.map(|path| read("--cluster-credentials", &path));
+        let credentials = credentials.map(|path| read_file("--cluster-credentials", &path));
         if let Some(path) = &given.cluster_ca {
             // The library reads it at each connection, and would say only that it cannot connect.
-            read("--cluster-ca", path)?;
+            read_file("--cluster-ca", path)?;
         }
         let member = given.cluster_member;
         Ok(Some(Self {
             servers: given.cluster,
-            credentials: credentials.transpose()?,
+            credentials: credentials.transpose()?.map(|text| text.trim().to_owned()),
             authority: given.cluster_ca,
-            realm: given.cluster_realm.unwrap_or_else(|| REALM.into()),
+            realm: given.cluster_realm.unwrap_or_else(|| realm::FIRST.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: given.cluster_monitor,
             reads: given.reads.unwrap_or_default(),
-            sync_proof: given.cluster_trust_servers.into(),
+            trust_servers: given.cluster_trust_servers,
         }))
     }
-}
-
-fn read(flag: &'static str, path: &Path) -> Result<String, SettingsError> {
-    let text = named_file::read(path);
-    let text = text.map_err(|error| SettingsError::OfCluster {
-        flag,
-        path: path.into(),
-        error,
-    })?;
-    Ok(text.trim().to_owned())
 }
 
 /// The name of this machine.

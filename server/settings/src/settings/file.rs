@@ -11,9 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::{ServeArgs, SettingsError, limits};
+use super::{ServeArgs, limits, read_file};
 use crate::accepted::{self, closest, either};
-use crate::named_file;
 
 /// The settings that are no keys of the file.
 const FLAGS_ALONE: [&str; 4] = [
@@ -27,15 +26,9 @@ const FLAGS_ALONE: [&str; 4] = [
 ///
 /// # Errors
 /// It cannot be read, or says what no setting is.
-pub(super) fn read(path: &Path) -> Result<ServeArgs, SettingsError> {
-    let text = named_file::read(path).map_err(|error| SettingsError::Unreadable {
-        path: path.into(),
-        error,
-    })?;
-    parse(&text).map_err(|error| SettingsError::Malformed {
-        path: path.into(),
-        error,
-    })
+pub(super) fn read(path: &Path) -> Result<ServeArgs, String> {
+    let text = read_file("--config", path)?;
+    parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn parse(text: &str) -> Result<ServeArgs, String> {
@@ -44,10 +37,8 @@ fn parse(text: &str) -> Result<ServeArgs, String> {
         Value::Null => return Ok(ServeArgs::default()),
         Value::Object(_) => {}
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            return Err(
-                "a file of settings has lines of a key, a colon and a value, as in `grace: 10s`"
-                    .into(),
-            );
+            let form = "has lines of a key, a colon and a value, as in `grace: 10s`";
+            return Err(format!("a file of settings {form}"));
         }
     }
     let mut given: Placed = serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?;
@@ -107,8 +98,8 @@ struct Keys(Command);
 impl Keys {
     fn new() -> Self {
         let flags = ServeArgs::augment_args(Command::new("file").no_binary_name(true));
-        // Variables are no part of the file, and the items of its lists are apart.
-        Self(flags.mut_args(|flag| flag.env(None::<&str>).value_delimiter(None)))
+        // The items of its lists are apart.
+        Self(flags.mut_args(|flag| flag.value_delimiter(None)))
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {

@@ -1,9 +1,10 @@
-//! The settings of a durable journal.
+//! The settings of a durable journal, and its folder where no setting names one.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{ServeArgs, SettingsError, Unnamed};
-use crate::{Bytes, Durability, Keep, LossRule};
+use super::ServeArgs;
+use crate::{Bytes, Keep};
 
 /// The default number of last entries that a journal keeps.
 const JOURNAL_ENTRIES: u64 = 1_000_000;
@@ -11,6 +12,25 @@ const JOURNAL_ENTRIES: u64 = 1_000_000;
 /// The default size of a journal: its entries, if they have two kilobytes on average. A usual one has
 /// two hundred bytes.
 const JOURNAL_BYTES: u64 = 2 << 30;
+
+/// The durability of a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Durability {
+    /// Data is on the disk, and survives a loss of power.
+    #[default]
+    Fsync,
+    /// The operating system has it; survives a server crash.
+    Os,
+}
+
+/// What a server keeps whose settings name no folder for the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unnamed {
+    /// Nothing: a client's own server, or a demonstration.
+    InMemory,
+    /// A journal in the folder that the platform has for the data of programs.
+    InUsualFolder,
+}
 
 /// A durable journal.
 #[derive(Clone, Debug)]
@@ -20,7 +40,7 @@ pub struct JournalSettings {
     /// The durability of a commit.
     pub durability: Durability,
     /// Whether to continue a journal that has lost acknowledged entries.
-    pub loss: LossRule,
+    pub accept_loss: bool,
     /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
     /// all.
     pub entries: Option<u64>,
@@ -34,35 +54,88 @@ pub struct JournalSettings {
 
 impl JournalSettings {
     /// The settings; none for a server in memory.
-    pub(super) fn gather(
-        given: &ServeArgs,
-        unnamed: Unnamed,
-    ) -> Result<Option<Self>, SettingsError> {
-        let folder = match (given.data.clone(), given.in_memory) {
-            (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
-            (Some(folder), false) => Some(folder),
-            (None, true) => None,
-            (None, false) => unnamed.folder()?,
+    pub(super) fn gather(given: &ServeArgs, unnamed: Unnamed) -> Result<Option<Self>, String> {
+        let folder = match (given.data.clone(), given.in_memory, unnamed) {
+            (Some(folder), true, _) => {
+                return Err(format!(
+                    "--in-memory keeps nothing, and --data {} keeps a journal there: leave one out",
+                    folder.display()
+                ));
+            }
+            (Some(folder), false, _) => folder,
+            (None, true, _) | (None, false, Unnamed::InMemory) => return Ok(None),
+            (None, false, Unnamed::InUsualFolder) => usual_folder()?,
         };
-        Ok(folder.map(|folder| Self {
+        let bytes = |Bytes(bytes)| bytes;
+        let usual = Keep::UpTo(Bytes(JOURNAL_BYTES));
+        let entries = given.journal_entries.unwrap_or(Keep::UpTo(JOURNAL_ENTRIES));
+        let reserve = given.disk_reserve.map(Keep::limit);
+        Ok(Some(Self {
             folder,
             durability: given.durability.unwrap_or_default(),
-            loss: given.accept_loss.into(),
-            entries: match given.journal_entries {
-                Some(Keep::All) => None,
-                Some(Keep::UpTo(entries)) => Some(entries),
-                None => Some(JOURNAL_ENTRIES),
-            },
-            bytes: match given.journal_bytes {
-                Some(Keep::All) => None,
-                Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
-                None => Some(JOURNAL_BYTES),
-            },
-            reserve: match given.disk_reserve {
-                Some(Keep::All) => Some(0),
-                Some(Keep::UpTo(Bytes(bytes))) => Some(bytes),
-                None => None,
-            },
+            accept_loss: given.accept_loss,
+            entries: entries.limit(),
+            bytes: given.journal_bytes.unwrap_or(usual).limit().map(bytes),
+            reserve: reserve.map(|reserve| reserve.map_or(0, bytes)),
         }))
+    }
+}
+
+/// The folder for the data of this program: that of systemd, or of the XDG base directories, or of
+/// macOS.
+///
+/// # Errors
+/// The environment names no home.
+pub fn usual_folder() -> Result<PathBuf, String> {
+    let folder = folder_by(&|name| std::env::var_os(name));
+    folder.ok_or_else(|| {
+        "no folder for the journal: HOME is not set. Name one with --data, or keep nothing with \
+         --in-memory"
+            .into()
+    })
+}
+
+fn folder_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
+    if let Some(folders) = variable("STATE_DIRECTORY") {
+        // systemd separates several by colons.
+        return std::env::split_paths(&folders).next();
+    }
+    let home = || absolute("HOME");
+    let programs = match cfg!(target_os = "macos") {
+        true => home()?.join("Library/Application Support"),
+        false => absolute("XDG_DATA_HOME").or_else(|| Some(home()?.join(".local/share")))?,
+    };
+    Some(programs.join("talking-stick"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_folder_is_the_service_s_or_the_user_s() {
+        let of = |given: &[(&str, &str)]| {
+            let given: Vec<_> = given.to_vec();
+            folder_by(&move |name| {
+                let found = given.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| OsString::from(value))
+            })
+        };
+        let home = ("HOME", "/home/ann");
+        let service = ("STATE_DIRECTORY", "/var/lib/talking-stick:/var/lib/more");
+        assert_eq!(of(&[home, service]), Some("/var/lib/talking-stick".into()));
+        if cfg!(target_os = "linux") {
+            let own = "/home/ann/.local/share/talking-stick";
+            assert_eq!(of(&[home]), Some(own.into()));
+            assert_eq!(of(&[home, ("XDG_DATA_HOME", "data")]), Some(own.into()));
+            let xdg = ("XDG_DATA_HOME", "/data");
+            assert_eq!(of(&[xdg]), Some("/data/talking-stick".into()));
+        }
+        assert_eq!(of(&[]), None);
     }
 }

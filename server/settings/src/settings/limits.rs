@@ -2,16 +2,12 @@
 
 use chat_types::Config;
 use chat_types::config::{ConfigKey, MOST_RATE, Takes};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::accepted::{closest, either};
 
-/// A limit that was given, and that its key takes.
-#[derive(Clone, Debug)]
-pub(super) struct GivenLimit {
-    key: &'static str,
-    value: Value,
-}
+/// A limit that was given, and that its key takes: the key and the value.
+pub(super) type GivenLimit = (String, Value);
 
 /// Checks a limit.
 ///
@@ -23,7 +19,7 @@ pub(super) fn checked(key: &str, value: Value, found: &str) -> Result<GivenLimit
         let names = Config::KEYS.iter().map(|known| known.name);
         return Err(format!("there is no limit `{key}`{}", closest(key, names)));
     };
-    let limit = GivenLimit { key: name, value };
+    let limit = (key.to_owned(), value);
     let fits = together([limit.clone()]).is_some_and(|config| config.check().is_ok());
     match fits {
         true => Ok(limit),
@@ -50,11 +46,7 @@ pub(super) fn of_flag(text: &str) -> Result<GivenLimit, String> {
 /// The limits together; of a key that was given twice, the last value. Nothing if one of them was
 /// not checked.
 pub(super) fn together(limits: impl IntoIterator<Item = GivenLimit>) -> Option<Config> {
-    let keys: Map<_, _> = limits
-        .into_iter()
-        .map(|limit| (limit.key.to_owned(), limit.value))
-        .collect();
-    serde_json::from_value(Value::Object(keys)).ok()
+    serde_json::from_value(Value::Object(limits.into_iter().collect())).ok()
 }
 
 /// The parts of a flag, as in `a=1,b=2`. A comma within brackets belongs to the value, as in

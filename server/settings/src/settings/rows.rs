@@ -1,21 +1,17 @@
 //! The settings of a server, a row for each: its help, its flag, its variable, and what is made of
-//! it. Its key in the file is the name of the row, and is read as its flag is.
+//! it. Its key in the file is the name of the row, and is read as its flag is. Its variable has that name,
+//! too.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Not as _;
 use std::path::PathBuf;
 
 use chat_types::{Config, Span};
-use clap::ArgAction;
-use clap::builder::BoolishValueParser;
 
-use super::{ClusterArgs, ClusterSettings, JournalSettings};
+use super::{ClusterArgs, ClusterSettings, Durability, JournalSettings};
 use crate::accepted::{address, level, whole};
 use crate::given::{Given as _, given};
-use crate::log_form::LogForm;
-use crate::{
-    AccessLog, Bytes, Durability, Keep, MemoryLimit, OutputSchemas, Realm, Retention, ServerUrl,
-    Toolset, Usernames,
-};
+use crate::{Bytes, Keep, MemoryLimit, Realm, Retention, ServerUrl, Toolset};
 
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -23,6 +19,16 @@ pub const DEFAULT_LISTEN: SocketAddr =
 
 /// The largest cool-down of a boss, in seconds: a year, as for all durations.
 const MAX_COOLDOWN: u32 = 365 * 24 * 3_600;
+
+/// The format of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogForm {
+    /// Lines for people.
+    #[default]
+    Pretty,
+    /// A JSON object per line.
+    Json,
+}
 
 /// Declares what is given, and the settings that are made of it.
 ///
@@ -66,108 +72,94 @@ macro_rules! settings {
 settings! {
     given {
         /// Address to listen on [default: 127.0.0.1:8894]
-        #[arg(long, value_name = "ADDRESS", value_parser = address, env = "TALKING_STICK_LISTEN")]
+        #[arg(long, value_name = "ADDRESS", value_parser = address)]
         listen: Option<SocketAddr> => listen: SocketAddr = unwrap_or(DEFAULT_LISTEN),
         /// Further names of this server, besides those of loopback
-        #[arg(long, value_name = "NAME,…", value_delimiter = ',', env = "TALKING_STICK_ALLOW_HOSTS")]
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
         allow_hosts: Vec<String> => allow_hosts: Vec<String> = into(),
         /// Tokens of users: lines of a name and a token's SHA-256, see below
-        #[arg(long, value_name = "FILE", env = "TALKING_STICK_AUTH_TOKENS")]
+        #[arg(long, value_name = "FILE")]
         auth_tokens: Option<PathBuf> => auth_tokens: Option<PathBuf> = into(),
         /// Tokens of operators, in that form: opens /admin to them
-        #[arg(long, value_name = "FILE", env = "TALKING_STICK_OPERATOR_TOKENS")]
+        #[arg(long, value_name = "FILE")]
         operator_tokens: Option<PathBuf> => operator_tokens: Option<PathBuf> = into(),
         /// More chats, at /r/NAME and, for NAME=HOST, at that host
-        #[arg(long, value_name = "NAME,…", value_delimiter = ',', env = "TALKING_STICK_REALMS")]
+        #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
         realms: Vec<Realm> => realms: Vec<Realm> = into(),
         /// The tools on /mcp: pairing, room, breaks [default: all]
-        #[arg(long, value_name = "SET,…", value_delimiter = ',', env = "TALKING_STICK_TOOLSETS")]
+        #[arg(long, value_name = "SET,…", value_delimiter = ',')]
         toolsets: Vec<Toolset> => toolsets: Vec<Toolset> = or(Toolset::ALL.into()),
         /// Leave the schemas of results out of the list of tools
-        #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS",
-            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-        no_output_schemas: bool => output_schemas: OutputSchemas = into(),
+        #[arg(long)]
+        no_output_schemas: bool => output_schemas: bool = not(),
         /// Serve older clients, which send a username alone
-        #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
-            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-        trust_usernames: bool => usernames: Usernames = into(),
+        #[arg(long)]
+        trust_usernames: bool => trust_usernames: bool = into(),
         /// Time limit for a shutdown [default: 10s]
-        #[arg(long, value_name = "TIME", value_parser = Span::parse, allow_hyphen_values = true,
-            env = "TALKING_STICK_GRACE")]
+        #[arg(long, value_name = "TIME", value_parser = Span::parse, allow_hyphen_values = true)]
         grace: Option<Span> => grace: Span = unwrap_or(Span::secs(10)),
         /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
-            env = "TALKING_STICK_MEMORY_LIMIT")]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
         memory_limit: Option<MemoryLimit> => memory_limit: MemoryLimit = unwrap_or_default(),
         /// The folder of the journal [default: the user's, which it prints]
-        #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA")]
+        #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
         /// Keep no journal: a stop loses everything
-        #[arg(long, env = "TALKING_STICK_IN_MEMORY",
-            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
+        #[arg(long)]
         in_memory: bool,
         #[command(flatten)]
         #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
         cluster: ClusterArgs,
         /// Last entries in the journal, a number or none [default: 1000000]
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
-            env = "TALKING_STICK_JOURNAL_ENTRIES")]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
         journal_entries: Option<Keep<u64>>,
         /// Size of the journal, as in 512MiB or none [default: 2GiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
-            env = "TALKING_STICK_JOURNAL_BYTES")]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
         journal_bytes: Option<Keep<Bytes>>,
         /// Free space of the disk that the server leaves [default: 64MiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
-            env = "TALKING_STICK_DISK_RESERVE")]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
         disk_reserve: Option<Keep<Bytes>>,
         /// Size of the history, as in 2GiB or none [default: 8GiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true,
-            env = "TALKING_STICK_HISTORY_BYTES")]
+        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
         history_bytes: Option<Keep<Bytes>>,
         /// When a call is accepted [default: fsync]
-        #[arg(long, value_name = "WHAT", env = "TALKING_STICK_DURABILITY")]
+        #[arg(long, value_name = "WHAT")]
         durability: Option<Durability>,
         /// Copy the history to PostgreSQL, and read it there
-        #[arg(long, value_name = "POSTGRES://…", env = "TALKING_STICK_HISTORY")]
+        #[arg(long, value_name = "POSTGRES://…")]
         history: Option<ServerUrl> => history_server: Option<ServerUrl> = into(),
         /// Oldest message of the history, as in 90d or none [default: none]
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true,
-            env = "TALKING_STICK_HISTORY_AGE")]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         history_age: Option<Keep<Span>>,
         /// Messages in the history, a number or none [default: 1000000]
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
-            env = "TALKING_STICK_HISTORY_MESSAGES")]
+        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
         history_messages: Option<Keep<u64>>,
         /// Start although acknowledged entries are lost
         #[arg(long)]
         accept_loss: bool,
         /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
-        #[arg(long = "limit", value_name = "KEY=VALUE", env = "TALKING_STICK_LIMITS")]
+        #[arg(long = "limit", value_name = "KEY=VALUE")]
         limits: Vec<String>,
         /// Percentage of breaks that alert the boss [default: 50]
         #[arg(long, value_name = "PERCENT", value_parser = whole(0..=100),
-            allow_negative_numbers = true, visible_alias = "boss_alertness",
-            env = "TALKING_STICK_BOSS_ALERTNESS")]
+            allow_negative_numbers = true, visible_alias = "boss_alertness")]
         boss_alertness: Option<u32>,
         /// Seconds until an alert boss calms down by one level [default: 300]
         #[arg(long, value_name = "SECONDS", value_parser = whole(0..=MAX_COOLDOWN),
-            allow_negative_numbers = true, visible_alias = "boss_alertness_cooldown",
-            env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN")]
+            allow_negative_numbers = true, visible_alias = "boss_alertness_cooldown")]
         boss_alertness_cooldown: Option<u32>,
         /// A YAML file with settings
-        #[arg(long, value_name = "FILE", env = "TALKING_STICK_CONFIG")]
+        #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
         /// Format of the log [default: pretty]
-        #[arg(long, value_name = "FORM", env = "TALKING_STICK_LOG")]
+        #[arg(long, value_name = "FORM")]
         log: Option<LogForm> => log: LogForm = unwrap_or_default(),
         /// error, warn, info, debug or trace [default: info]
-        #[arg(long, value_name = "LEVEL", value_parser = level, env = "TALKING_STICK_LOG_LEVEL")]
+        #[arg(long, value_name = "LEVEL", value_parser = level)]
         log_level: Option<tracing::Level> => log_level: tracing::Level = unwrap_or(tracing::Level::INFO),
         /// Log each request with its route, status and duration
-        #[arg(long, env = "TALKING_STICK_ACCESS_LOG",
-            action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
-        access_log: bool => access_log: AccessLog = into(),
+        #[arg(long)]
+        access_log: bool => access_log: bool = into(),
     }
     made {
         /// The cluster, if this server is a member of one.

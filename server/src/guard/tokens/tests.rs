@@ -128,3 +128,55 @@ fn a_name_has_two_tokens_while_it_changes_them() {
     assert_eq!(both.retire(over), ["ann".into()]);
     assert!(!old.all[0].is_open() && both.all[0].is_open() && ann.is_open());
 }
+
+fn line(name: &str, token: &str) -> String {
+    let hash = Sha256::digest(token.as_bytes());
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{name} {hex}\n")
+}
+
+fn is_known(file: &TokenFile, token: &str) -> bool {
+    file.find(token).is_some_and(|token| token.is_valid())
+}
+
+#[test]
+fn a_change_is_read_when_it_has_settled_and_a_bad_file_changes_nothing() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(line("ann", "a").as_bytes()).unwrap();
+    let tokens = TokenFile::read(file.path()).unwrap();
+    file.write_all(line("ben", "b").as_bytes()).unwrap();
+    tokens.look(Time(0));
+    assert!(!is_known(&tokens, "b"));
+    tokens.look(Time(0));
+    assert!(is_known(&tokens, "a") && is_known(&tokens, "b"));
+    file.write_all(b"cid\n").unwrap();
+    tokens.look(Time(0));
+    tokens.look(Time(0));
+    assert!(is_known(&tokens, "a") && is_known(&tokens, "b"));
+    std::fs::write(file.path(), line("ann", "a")).unwrap();
+    tokens.look(Time(0));
+    tokens.look(Time(0));
+    assert!(is_known(&tokens, "a") && !is_known(&tokens, "b"));
+}
+
+#[test]
+fn an_emptied_file_revokes_every_token_and_a_missing_one_none() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), line("ann", "a")).unwrap();
+    let tokens = TokenFile::read(file.path()).unwrap();
+    std::fs::write(file.path(), "# none\n").unwrap();
+    tokens.look(Time(0));
+    assert!(is_known(&tokens, "a"));
+    tokens.look(Time(0));
+    assert!(!is_known(&tokens, "a"));
+    assert!(matches!(
+        TokenFile::read(file.path()),
+        Err(TokensError::Empty(_))
+    ));
+    std::fs::write(file.path(), line("ben", "b")).unwrap();
+    tokens.reload();
+    assert!(is_known(&tokens, "b") && !is_known(&tokens, "a"));
+    drop(file);
+    tokens.reload();
+    assert!(is_known(&tokens, "b"));
+}

@@ -1,7 +1,8 @@
-// A field of a form, and the errors that stand at it.
+// A field of a form, and the errors that stand at it; and a modal dialog: a title, some fields, and an
+// action.
 
-import { h } from '/preact/preact.mjs';
-import { state } from '/page/state.js';
+import { Component, createRef, h } from '/preact/preact.mjs';
+import { changed, doing, label as buttonLabel, state } from '/page/state.js';
 
 // Which field each refusal is about. A refusal of an argument begins with its name.
 const ABOUT_NAMES = new Set(['name_taken', 'name_not_allowed', 'user_id_taken']);
@@ -40,6 +41,15 @@ export function mend(id) {
   }
 }
 
+// The values of the fields of the form that an event is about.
+const valuesOf = (event) => Object.fromEntries(new FormData(event.currentTarget));
+
+// Handles the submission of a form by an action that receives the values of its fields.
+export const submitted = (action) => (event) => {
+  event.preventDefault();
+  action(valuesOf(event));
+};
+
 // A label, a control, and the error at it.
 export function Field({ id, label, options = null, onInput = null, children = null, ...control }) {
   const typed = (event) => {
@@ -52,4 +62,59 @@ export function Field({ id, label, options = null, onInput = null, children = nu
       options?.map((one) => h('option', { key: one.value, value: one.value }, one.label))),
     children,
     h(Fault, { at: id }));
+}
+
+// Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several, and
+// `body` an element;
+// without `does` the dialog only tells something; it may depend on the fields' values. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// their values.
+export function ask({ title, text = null, body = null, fields = [], does = null, danger = false, act = null }) {
+  state.faults.delete('dialog');
+  asked += 1;
+  state.dialog = { key: asked, title, text, body, fields, does, danger, act };
+  changed();
+}
+
+// The number of dialogs so far. Each has an element of its own.
+let asked = 0;
+
+// The browser tells of a closed dialog later, when the next one may be open.
+function close(question) {
+  if (state.dialog === question) state.dialog = null;
+  changed();
+}
+
+// The browser's dialog element keeps the focus inside, closes on Escape, and restores the focus.
+export class Dialog extends Component {
+  box = createRef();
+
+  componentDidMount() {
+    this.box.current.showModal();
+  }
+
+  render({ question }) {
+    const { title, text, body, fields, does, danger, act } = question;
+    const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
+    const label = typeof does === 'function' ? does(this.state) : does;
+    const submit = async (values) => {
+      const done = await doing('dialog', async () => {
+        await act(values);
+        return true;
+      }, at);
+      if (done) this.box.current?.close();
+    };
+    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
+      h('form', { onSubmit: submitted(submit), onChange: (event) => this.setState(valuesOf(event)) },
+        h('h2', { id: 'dialog-title' }, title),
+        [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
+        body,
+        fields.map(({ name, label, options, value = '', required = true, kind = 'text' }) => h(Field, {
+          key: name, id: `dialog-${name}`, name, label, required,
+          ...(options ? { options } : { type: kind, defaultValue: value, autocomplete: 'off', dir: 'auto' }),
+        })),
+        h(Fault, { at: 'dialog' }),
+        h('div', { class: 'actions' },
+          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, does ? 'Cancel' : 'Close'),
+          does && h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, buttonLabel('dialog', label)))));
+  }
 }

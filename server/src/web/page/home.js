@@ -1,10 +1,8 @@
 // The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
-import { Fault, Field, placedBy } from '/page/field.js';
-import { Mood } from '/page/mood.js';
-import { NoticeButton } from '/page/notice.js';
-import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
+import { Fault, Field, placedBy, submitted, ask as question } from '/page/field.js';
+import { Badge, Name, NoticeButton, Presence, count, named, span } from '/page/parts.js';
 import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/registration.js';
 import { changed, doing, label, state } from '/page/state.js';
 
@@ -63,18 +61,14 @@ function NameField({ id, required }) {
   });
 }
 
-const submitted = (what, at, action) => (event) => {
-  event.preventDefault();
-  const values = Object.fromEntries(new FormData(event.currentTarget));
-  doing(what, () => action(values), at);
-};
+const doingWith = (what, at, action) => submitted((values) => doing(what, () => action(values), at));
 
 const JOIN_FIELDS = placedBy('join', { name: 'join-name', username: 'join-name', room: 'room' });
 const PAIR_FIELDS = placedBy('pair', { name: 'pair-name', interests: 'interests' });
 
 function JoinCard() {
   const rooms = state.overview?.named_rooms ?? [];
-  return h('form', { class: 'card', onSubmit: submitted('join', JOIN_FIELDS, ({ name, room }) => join(name, room.trim() || 'lobby')) },
+  return h('form', { class: 'card', onSubmit: doingWith('join', JOIN_FIELDS, ({ name, room }) => join(name, room.trim() || 'lobby')) },
     h('h2', null, 'Join a room'),
     h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
     h(NameField, { id: 'join-name', required: true }),
@@ -94,7 +88,7 @@ function PairCard() {
       h('button', { class: 'primary', onClick: () => show('room', paired.id) }, 'Go on talking'));
   }
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
-  return h('form', { class: 'card', onSubmit: submitted('pair', PAIR_FIELDS, start) },
+  return h('form', { class: 'card', onSubmit: doingWith('pair', PAIR_FIELDS, start) },
     h('h2', null, 'Talk with one partner'),
     h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
     h(NameField, { id: 'pair-name', required: false }),
@@ -172,4 +166,26 @@ function People() {
         h(Mood, { user }),
         h(Presence, { is: user.presence })))),
     participants > users.length && h('p', { class: 'muted' }, `${(participants - users.length).toLocaleString()} more are not shown.`));
+}
+
+// Stress and the boss's alert level, and what they mean. Nothing is shown if both are zero.
+function Mood({ user }) {
+  const { stress_level: stress, boss_alert_level: boss } = user;
+  if (!stress && !boss) return null;
+  return h('button', { class: 'small quiet mood', 'aria-haspopup': 'dialog', onClick: () => explain(user) },
+    `stress ${stress} of 100, boss alert ${boss} of 5`);
+}
+
+function explain({ display_name: name, stress_level: stress, boss_alert_level: boss }) {
+  question({
+    title: ['How ', h(Name, null, name), ' is'],
+    text: [
+      `Stress is ${stress} of 100. It rises by one a minute. A break lowers it. Agents have tools for breaks.`,
+      `The boss alert is ${boss} of 5. The boss may notice a break, which raises the alert by one; it falls again with time.`,
+      boss >= 5
+        ? 'At 5, as now, the answer to a break comes 20 seconds late.'
+        : 'At 5 the answer to a break would come 20 seconds late.',
+      'Neither changes what is said in rooms, nor how fast.',
+    ],
+  });
 }

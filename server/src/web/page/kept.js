@@ -4,7 +4,7 @@
 // A handle is a secret. It is in no address. While its tab is open, it is in the storage of that tab
 // alone, which is deleted with it. Other tabs of this page find it only after the tab closed.
 
-import { BASE, state } from '/page/state.js';
+import { BASE, changed, state } from '/page/state.js';
 
 const TAB = `talking-stick${BASE}`;
 const LOGS = `talking-stick-logs${BASE}`;
@@ -21,8 +21,12 @@ const LEFT_FOR = 24 * 3_600_000;
 
 // Stores the registration and the rooms. Without storage the page works until it is reloaded.
 export function keep() {
-  if (!state.me && !state.lost) tab()?.removeItem(TAB);
-  else put(tab(), TAB, { ...saved(), lost: state.lost });
+  put(tab(), TAB, state.me || state.lost ? { ...saved(), lost: state.lost } : null);
+}
+
+export function keepAndDraw() {
+  keep();
+  changed();
 }
 
 const saved = () => ({ me: state.me, cursor: state.cursor, pairing: state.pairing, rooms: [...state.rooms.values()].slice(-ROOMS).map(small) });
@@ -34,8 +38,7 @@ const small = ({ id, kind, name, partner, text, draft, muted, ended, lost, turns
 // them a reload would show messages, and nothing else that happened.
 export function keepLogs() {
   const logs = [...state.rooms.values()].slice(-ROOMS).map((room) => [room.id, { earlier: room.earlier.slice(-ENTRIES), log: room.log.slice(-ENTRIES) }]);
-  if (logs.length === 0) tab()?.removeItem(LOGS);
-  else put(tab(), LOGS, Object.fromEntries(logs));
+  put(tab(), LOGS, logs.length > 0 ? Object.fromEntries(logs) : null);
 }
 
 // What this tab stored, with the log in each room.
@@ -52,8 +55,7 @@ let unstored = null;
 
 export function keepProof(proof) {
   unstored = proof;
-  if (proof) put(all(), PROOF, proof);
-  else all()?.removeItem(PROOF);
+  put(all(), PROOF, proof || null);
 }
 
 // Another tab may have a newer one.
@@ -63,33 +65,29 @@ export const proof = () => get(all(), PROOF) ?? unstored;
 const TOKEN = `talking-stick-token${BASE}`;
 export const hasToken = () => get(all(), TOKEN) === true;
 
-export function keepToken(has) {
-  if (has) put(all(), TOKEN, true);
-  else all()?.removeItem(TOKEN);
-}
+export const keepToken = (has) => put(all(), TOKEN, has || null);
 
 // Leaves the registration to the next tab, because this one ends.
 export function leave() {
   if (!state.me) return;
   put(all(), LEFT + state.me.userId, { at: Date.now(), ...saved() });
-  for (const { me } of left().slice(MOST_LEFT)) all()?.removeItem(LEFT + me.userId);
+  for (const { me } of left().slice(MOST_LEFT)) put(all(), LEFT + me.userId, null);
 }
 
 // Takes a registration that a tab left. Null if another tab took it already.
 export function take(userId) {
   const found = get(all(), LEFT + userId);
-  all()?.removeItem(LEFT + userId);
+  put(all(), LEFT + userId, null);
   return found;
 }
 
 // The registrations that tabs left, the latest first.
 export function left() {
   const names = Object.keys(all() ?? {}).filter((name) => name.startsWith(LEFT));
-  const found = names.map((name) => [name, get(all(), name)]);
-  for (const [name, one] of found) {
-    if (!(Date.now() - one?.at < LEFT_FOR)) all()?.removeItem(name);
-  }
-  return found.map(([, one]) => one).filter((one) => Date.now() - one?.at < LEFT_FOR).sort((a, b) => b.at - a.at);
+  const found = names.map((name) => get(all(), name));
+  const waits = (one) => Date.now() - one?.at < LEFT_FOR;
+  found.forEach((one, index) => waits(one) || put(all(), names[index], null));
+  return found.filter(waits).sort((a, b) => b.at - a.at);
 }
 
 // The storage of this tab, and that of all tabs. Null where the browser forbids it.
@@ -104,13 +102,14 @@ function allowed(storage) {
   }
 }
 
+// Stores a value; null removes the one of before.
 function put(storage, name, value) {
   try {
-    storage?.setItem(name, JSON.stringify(value));
+    if (value !== null) return storage?.setItem(name, JSON.stringify(value));
   } catch {
     // It is full. An old value would be wrong.
-    storage.removeItem(name);
   }
+  return storage?.removeItem(name);
 }
 
 function get(storage, name) {

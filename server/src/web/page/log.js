@@ -1,10 +1,11 @@
-// What was said in a room, and what happened there.
+// What was said in a room, and what happened there; and messages of the past: the newest ones, and older
+// ones on request.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault } from '/page/field.js';
 import { Entry, Said, named } from '/page/parts.js';
-import { mayHaveOlder, older } from '/page/past.js';
-import { LOG, trim } from '/page/room.js';
+import { LOG, message, trim } from '/page/room.js';
+import { call } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
 // The distance from an end of the log, in pixels, within which the user is at it.
@@ -14,13 +15,10 @@ const NEAR_START = 300;
 // The log. It stays scrolled to its end while the user reads there. Elsewhere the user's place stays
 // where it is, whatever is added before it. Near the start, older messages are loaded.
 export class Log extends Component {
-  constructor(props) {
-    super(props);
-    this.box = createRef();
-    this.atEnd = true;
-    // The last entry that was in view.
-    this.seen = 0;
-  }
+  box = createRef();
+  atEnd = true;
+  // The last entry that was in view.
+  seen = 0;
 
   componentDidMount() {
     this.follow();
@@ -152,4 +150,60 @@ function Older({ room }) {
   }
   if (room.limit <= LOG) return null;
   return h('p', { class: 'older muted' }, room.more ? 'More does not fit on this page. Search finds what is older.' : 'There are no older messages for you.');
+}
+
+// The number of messages to request at once.
+const PAGE = 100;
+
+// The number of pages after which an interruption counts as too long to be filled.
+const PAGES = 5;
+
+// The largest number of entries that reading older messages leads to.
+const MOST = 2_000;
+
+// The newest message in the log, if there is one.
+export const newest = (room) => room.log.findLast((one) => one.kind === 'message')?.seq;
+
+// Loads the newest messages, and those between them and the newest that was known before an
+// interruption. After a long one the log begins anew, because it would lack some.
+export async function past(room, known) {
+  let { first, more } = await page(room);
+  for (let read = 1; more && known !== undefined && first > known; read += 1) {
+    if (read === PAGES) {
+      room.log = room.log.filter((one) => one.seq >= first);
+      break;
+    }
+    ({ first, more } = await page(room, first));
+  }
+  if (known === undefined || first > known) room.more = more;
+}
+
+// Loads the page of messages before the first in the log.
+async function older(room) {
+  let before = room.log.find((one) => one.kind === 'message')?.seq;
+  room.limit = Math.min(MOST, room.log.length + PAGE + LOG);
+  let more;
+  let count;
+  // A page of many whom blocks hide may be empty.
+  do ({ first: before, more, count } = await page(room, before)); while (more && count === 0);
+  room.more = more;
+}
+
+// Loads older messages until this one is in the log. Returns whether it is.
+export async function reach(room, seq) {
+  const has = () => room.log.some((one) => one.kind === 'message' && one.seq === seq);
+  while (!has() && room.log[0]?.seq > seq && mayHaveOlder(room)) await older(room);
+  return has();
+}
+
+// Whether the log may have older messages, and has space for them.
+const mayHaveOlder = (room) => room.more !== false && !room.lost && state.me !== null && room.log.length < MOST - PAGE;
+
+// Loads one page. Returns its first place, whether there are older ones, and the number of messages.
+async function page(room, before) {
+  const { messages, more, before: next } = await call('history', { room_id: room.id, limit: PAGE, before });
+  for (const said of messages) message(room, said, state.me?.userId);
+  trim(room);
+  const first = next ?? messages[0]?.room_seq ?? 0;
+  return { first, more: more && first > 0, count: messages.length };
 }

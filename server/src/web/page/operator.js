@@ -1,7 +1,6 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
 import { endSession, giveToken } from '/page/token.js';
-import { between, errors, read } from '/page/figures.js';
 import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
@@ -25,7 +24,7 @@ export function operator() {
     data: {},
     // The figures of the last updates: { waiting, participants }.
     looks: [],
-    // The first and the last reading of the metrics, and the rates between each two: see figures.js.
+    // The first and the last reading of the metrics, and the rates between each two: see `read` and `between`.
     first: null,
     last: null,
     rates: [],
@@ -118,3 +117,46 @@ export function actAtOnce(what, body, said, { undo = null, reason = '' } = {}) {
 
 // The last messages of the rooms that a participant is in.
 export const context = (id) => ask('GET', `/admin/context?user_id=${encodeURIComponent(id)}`);
+
+// Rates and times from the server's metrics, in the text format of Prometheus. A metric counts since
+// the start of the server; the difference of two readings is what happened between them. This reads what the operator's view shows.
+function read(text) {
+  const reading = { at: Date.now(), calls: new Map(), refusals: new Map(), turnedAway: new Map(), buckets: [] };
+  const counts = { calls: reading.calls, refusals: reading.refusals, turned_away: reading.turnedAway };
+  for (const [, name, label, value] of text.matchAll(/^talking_stick_(\w+)\{\w+="([^"]*)"\} (\S+)$/gm)) {
+    if (name === 'call_seconds_bucket') reading.buckets.push({ upTo: label === '+Inf' ? Infinity : Number(label), count: Number(value) });
+    else counts[name?.replace(/_total$/, '')]?.set(label, Number(value));
+  }
+  return reading;
+}
+
+const sum = (counts) => [...counts.values()].reduce((all, one) => all + one, 0);
+
+// What happened between two readings: calls and refusals a second, and within how many seconds half
+// and 99 of 100 of the calls were answered; null without calls.
+function between(before, now) {
+  const seconds = Math.max(.001, (now.at - before.at) / 1_000);
+  const rate = (name) => Math.max(0, sum(now[name]) - sum(before[name])) / seconds;
+  const buckets = now.buckets.map(({ upTo, count }, index) => ({ upTo, count: count - (before.buckets[index]?.count ?? 0) }));
+  return { at: now.at, calls: rate('calls'), refusals: rate('refusals'), half: within(buckets, .5), most: within(buckets, .99) };
+}
+
+// The time within which this share of the calls was answered, interpolated in its bucket.
+function within(buckets, share) {
+  const wanted = (buckets.at(-1)?.count ?? 0) * share;
+  if (!(wanted > 0)) return null;
+  const index = buckets.findIndex(({ count }) => count >= wanted);
+  const { upTo, count } = buckets[index];
+  const { upTo: from, count: less } = buckets[index - 1] ?? { upTo: 0, count: 0 };
+  if (upTo === Infinity) return from;
+  return from + ((upTo - from) * (wanted - less)) / (count - less);
+}
+
+// Refusals and requests that the guard refused, by code, the most frequent first: since the start
+// of the server, and since the first reading.
+function errors(first, now) {
+  const rows = ['refusals', 'turnedAway'].flatMap((name) => [...now[name]].map(([code, all]) => ({
+    code, all, recent: all - (first[name].get(code) ?? 0),
+  })));
+  return rows.filter(({ all }) => all > 0).sort((a, b) => b.recent - a.recent || b.all - a.all);
+}

@@ -1,6 +1,7 @@
 // Small parts of several views.
 
 import { Component, h } from '/preact/preact.mjs';
+import { changed } from '/page/state.js';
 
 // A peer's name or words: always plain text, in its own writing direction, without effect on that
 // of its surroundings.
@@ -100,3 +101,25 @@ export const named = (names, more = 0) => [...names.map((name, index) => h(Name,
 // A name in a text without elements, such as a title: between FIRST STRONG ISOLATE and POP
 // DIRECTIONAL ISOLATE, which limit its writing direction to itself.
 export const isolated = (name) => `\u2068${name}\u2069`;
+
+// Notices of the browser, for users who asked for them and look at something else.
+
+// Whether the user looks at another window or tab.
+const looksAway = () => document.hidden || !document.hasFocus();
+
+// Asks the browser for the permission. Nothing where that is decided, or not possible.
+export function NoticeButton() {
+  if (globalThis.Notification?.permission !== 'default') return null;
+  const allow = () => Notification.requestPermission().then(changed);
+  return h('button', { type: 'button', class: 'small quiet', onClick: allow }, 'Notify me');
+}
+
+export function notice(text) {
+  if (globalThis.Notification?.permission !== 'granted' || !looksAway()) return;
+  try {
+    const shown = new Notification(text, { tag: text });
+    shown.onclick = () => globalThis.focus();
+  } catch {
+    // Some phones let only a service worker show notices.
+  }
+}

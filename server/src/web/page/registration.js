@@ -1,9 +1,8 @@
 // The user's registration: joining, being matched, resuming after a reload, and leaving.
 
-import { keep, keepLogs, kept, left, take } from '/page/kept.js';
-import { notice } from '/page/notice.js';
-import { clock, isolated, span } from '/page/parts.js';
-import { newest, past } from '/page/past.js';
+import { keep, keepAndDraw, keepLogs, kept, left, take } from '/page/kept.js';
+import { clock, isolated, notice, span } from '/page/parts.js';
+import { newest, past } from '/page/log.js';
 import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { BASE, changed, note, state } from '/page/state.js';
@@ -73,18 +72,14 @@ function found(id, partner) {
 export async function stopWaiting() {
   await call('leave_queue', {});
   state.pairing = null;
-  keep();
-  changed();
+  keepAndDraw();
 }
 
 // Stores the registration in the answer, unless there is one.
 function register(answer) {
   if (state.me) return;
-  state.me = {
-    handle: answer.handle,
-    userId: answer.user_id,
-    name: answer.display_name,
-  };
+  const { handle, user_id: userId, display_name: name } = answer;
+  state.me = { handle, userId, name };
   state.lost = null;
   state.cursor = null;
   isNew = true;
@@ -124,20 +119,16 @@ export function show(view, roomId = null) {
 export function look() {
   const id = location.hash.slice(1);
   const before = `${state.view} ${state.roomId}`;
-  if (location.pathname === addressOf('operator')) {
-    state.view = 'operator';
-  } else if (state.rooms.has(id)) {
-    state.view = 'room';
-    state.roomId = id;
-    state.rooms.get(id).unread = 0;
-  } else {
-    state.view = 'home';
-  }
-  if (state.view !== 'room') state.roomId = null;
+  const operates = location.pathname === addressOf('operator');
+  const room = operates ? undefined : state.rooms.get(id);
+  if (room) room.unread = 0;
+  state.roomId = room ? id : null;
+  state.view = operates ? 'operator' : room ? 'room' : 'home';
   state.left = state.me ? [] : left();
   // Errors belong to the view that they occurred in.
-  if (before !== `${state.view} ${state.roomId}`) state.faults.clear();
-  state.moved ||= before !== `${state.view} ${state.roomId}`;
+  const moved = before !== `${state.view} ${state.roomId}`;
+  if (moved) state.faults.clear();
+  state.moved ||= moved;
   changed();
 }
 
@@ -201,12 +192,9 @@ async function recall(room) {
     members(room, await everyone(room));
     await past(room, known);
   } catch (error) {
-    if (['chat_ended', 'not_in_room', 'room_not_found'].includes(error.code)) {
-      room.ended ??= error.message;
-    }
+    if (['chat_ended', 'not_in_room', 'room_not_found'].includes(error.code)) room.ended ??= error.message;
   }
-  keep();
-  changed();
+  keepAndDraw();
 }
 
 // After a long absence the user is no longer in the queue: enters it again. If it is still in it,
@@ -219,8 +207,7 @@ async function stillWaiting() {
     if (error.code === 'already_chatting') state.pairing = null;
     else if (error.code !== 'already_waiting') note(error.message, 'error');
   }
-  keep();
-  changed();
+  keepAndDraw();
 }
 
 // Resumes the registration that this tab had before it was reloaded.
@@ -236,16 +223,13 @@ export async function resume() {
   look();
 }
 
-function restore(rooms) {
-  for (const room of rooms) state.rooms.set(room.id, newRoom(room));
-}
+const restore = (rooms) => rooms.forEach((room) => state.rooms.set(room.id, newRoom(room)));
 
 // Goes on with a stored registration, unless the server no longer knows it.
 async function goOn(before) {
-  state.me = before.me;
-  state.cursor = before.cursor;
-  state.pairing = before.pairing;
-  restore(before.rooms);
+  const { me, cursor, pairing, rooms } = before;
+  Object.assign(state, { me, cursor, pairing });
+  restore(rooms);
   try {
     await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
   } catch (error) {
@@ -306,9 +290,7 @@ export function shownAgain() {
 }
 
 // Opens the stream again, for example after a token was given.
-export function listenAgain() {
-  if (state.me) listen(HANDLERS);
-}
+export const listenAgain = () => listen(HANDLERS);
 
 export async function leaveRoom(room) {
   if (!room.ended) await call('leave_chat', { room_id: room.id });
@@ -329,22 +311,18 @@ function lost(why, barred = false) {
   hush();
   // A copy of this tab may have left it.
   take(state.me.userId);
-  state.lost = { why, name: state.me.name, barred };
-  state.me = null;
-  state.pairing = null;
-  state.cursor = null;
+  unregistered({ why, name: state.me.name, barred });
   for (const room of state.rooms.values()) lose(room, why);
   keep();
   look();
 }
 
+const unregistered = (lost) => Object.assign(state, { lost, me: null, pairing: null, cursor: null });
+
 // Removes all that belongs to a registration.
 function clear() {
   hush();
-  state.me = null;
-  state.lost = null;
-  state.pairing = null;
-  state.cursor = null;
+  unregistered(null);
   state.rooms.clear();
   keep();
   keepLogs();

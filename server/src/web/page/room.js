@@ -7,7 +7,7 @@ export const LOG = 500;
 const SLACK = 200;
 
 // How long a participant is shown as typing, in milliseconds.
-export const TYPING = 6_000;
+const TYPING = 6_000;
 
 // The number of those who wait for the stick that the server shows.
 const SHOWN = 8;
@@ -16,47 +16,44 @@ const SHOWN = 8;
 // behind the ones that are known, and when that was received.
 const noStick = () => ({ holder: null, epoch: null, until: null, line: [], waiting: 0, place: 0, heard: 0 });
 
-export function newRoom({ id, kind, name, partner = null, more = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
-  return {
-    id,
-    // 'named' or 'pair'.
-    kind,
-    name,
-    partner,
-    // Members by public id: { user_id, display_name, presence, since }.
-    members: new Map(),
-    // { seq, at, kind: 'message' | 'told', text } with { id, sender, mine } or { who, passing }, in the
-    // room's order.
-    log,
-    // The largest number of entries now, and whether there are messages before them; null if unknown.
-    limit: LOG,
-    more,
-    // The log of the room of the same name on the server before its restart.
-    earlier,
-    // The texts on their way to the server.
-    sending: [],
-    stick: noStick(),
-    // Members who type, and members who wait for an answer, by public id.
-    typing: new Map(),
-    waiting: new Map(),
-    // The text that is not sent, and the pieces of the draft on the server.
-    text,
-    draft,
-    unread: 0,
-    // Whether a phone shows the members in place of the log.
-    showsMembers: false,
-    turnsLeft,
-    // The message that a search leads to.
-    target: null,
-    // The open search: { query, asked, found, more, before }; null without one.
-    search: null,
-    // Why the user is muted, or why the room ended.
-    muted,
-    ended,
-    // Whether it ended because the registration did.
-    lost,
-  };
-}
+// A room that the user is in: { id, kind, name }, and more of it if it is known. The kind is 'named' or
+// 'pair'.
+export const newRoom = (known) => ({
+  partner: null,
+  // Members by public id: { user_id, display_name, presence, since }.
+  members: new Map(),
+  // { seq, at, kind: 'message' | 'told', text } with { id, sender, mine } or { who, passing }, in the
+  // room's order.
+  log: [],
+  // The largest number of entries now, and whether there are messages before them; null if unknown.
+  limit: LOG,
+  more: null,
+  // The log of the room of the same name on the server before its restart.
+  earlier: [],
+  // The texts on their way to the server.
+  sending: [],
+  stick: noStick(),
+  // Members who type, and members who wait for an answer, by public id.
+  typing: new Map(),
+  waiting: new Map(),
+  // The text that is not sent, and the pieces of the draft on the server.
+  text: '',
+  draft: [],
+  unread: 0,
+  // Whether a phone shows the members in place of the log.
+  showsMembers: false,
+  turnsLeft: null,
+  // The message that a search leads to.
+  target: null,
+  // The open search: { query, asked, found, more, before }; null without one.
+  search: null,
+  // Why the user is muted, or why the room ended.
+  muted: null,
+  ended: null,
+  // Whether it ended because the registration did.
+  lost: false,
+  ...known,
+});
 
 // Inserts an entry into the log at its place, unless it is there already.
 export function put(room, entry) {
@@ -80,13 +77,9 @@ export function trim(room) {
 // Ends the room because the user's registration ended. The log stays.
 export function lose(room, why) {
   if (room.ended) return;
-  room.ended = why;
-  room.lost = true;
-  room.stick = noStick();
+  Object.assign(room, { ended: why, lost: true, stick: noStick(), search: null, showsMembers: false });
   room.typing.clear();
   room.waiting.clear();
-  room.search = null;
-  room.showsMembers = false;
 }
 
 // A room that the user joined again: what was said before, and what it has not sent, are still there.
@@ -109,6 +102,16 @@ export function message(room, said, meId) {
 function present(room, user, presence) {
   const known = room.members.get(user.user_id);
   room.members.set(user.user_id, { ...known, ...user, presence });
+}
+
+function arrived(room, event, user, text, passing = false) {
+  present(room, user, 'present');
+  told(room, event, user, text, passing);
+}
+
+function released(room, event) {
+  heard(room, instant(event));
+  if (room.stick.epoch === event.epoch) free(room);
 }
 
 function gone(room, user, me) {
@@ -157,10 +160,7 @@ const CHANGES = {
     quiet(room, event.sender);
     return message(room, event, me);
   },
-  'user.joined'(room, event) {
-    present(room, event.user, 'present');
-    told(room, event, event.user, ' joined.', true);
-  },
+  'user.joined': (room, event) => arrived(room, event, event.user, ' joined.', true),
   'user.left'(room, event, me) {
     gone(room, event.user, me);
     told(room, event, event.user, ' left.', true);
@@ -171,19 +171,13 @@ const CHANGES = {
     unlined(room, event.user, me);
     told(room, event, event.user, ' is away.', true);
   },
-  'user.back'(room, event) {
-    present(room, event.user, 'present');
-    told(room, event, event.user, ' is back.', true);
-  },
+  'user.back': (room, event) => arrived(room, event, event.user, ' is back.', true),
   'partner.away'(room, event) {
     quiet(room, event.partner);
     present(room, event.partner, 'reconnecting');
     told(room, event, event.partner, ' lost the connection, and may come back.');
   },
-  'partner.reconnected'(room, event) {
-    present(room, event.partner, 'present');
-    told(room, event, event.partner, ' is back.');
-  },
+  'partner.reconnected': (room, event) => arrived(room, event, event.partner, ' is back.'),
   'partner.disconnected'(room, event) {
     room.ended = ENDINGS[event.reason] ?? 'This conversation is over.';
     room.typing.clear();
@@ -201,13 +195,9 @@ const CHANGES = {
     room.stick.epoch = event.epoch;
     room.stick.until = instant(event) + event.lease_seconds * 1_000;
   },
-  'stick.released'(room, event) {
-    heard(room, instant(event));
-    if (room.stick.epoch === event.epoch) free(room);
-  },
+  'stick.released': released,
   'stick.expired'(room, event) {
-    heard(room, instant(event));
-    if (room.stick.epoch === event.epoch) free(room);
+    released(room, event);
     told(room, event, event.user, '’s time with the stick ran out.');
   },
   'moderation.muted'(room, event, me) {

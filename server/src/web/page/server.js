@@ -41,19 +41,16 @@ function bar({ code, reason }) {
 }
 
 export class Refused extends Error {
-  constructor(code, message) {
+  constructor(code, message, more = {}) {
     super(message);
-    this.code = code;
+    Object.assign(this, { code, ...more });
   }
 }
 
 export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // A random key of more than 128 bits.
-export function requestKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(24));
-  return btoa(String.fromCharCode(...bytes));
-}
+const requestKey = () => btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
 
 // The headers by which the server knows the user, and that the cookie comes from this page.
 export function secrets(handle) {
@@ -96,13 +93,14 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   }
   if (response.ok) return answer;
   const error = answer?.error ?? {};
-  const refused = new Refused(error.code ?? `http_${response.status}`, WORDS[error.code] ?? error.message ?? `The server answered ${response.status}.`);
-  refused.retryAfter = error.retry_after_ms;
-  refused.bar = bar(error);
   // When, or how long after its holder's last call, a taken name is free.
-  refused.freeAt = error.free_at;
-  refused.freeAfter = error.free_after_away_seconds;
-  if (ASKS.has(refused.code)) asksForToken(refused);
+  const { retry_after_ms: retryAfter, free_at: freeAt, free_after_away_seconds: freeAfter } = error;
+  const message = WORDS[error.code] ?? error.message ?? `The server answered ${response.status}.`;
+  const refused = new Refused(error.code ?? `http_${response.status}`, message, { retryAfter, freeAt, freeAfter, bar: bar(error) });
+  if (ASKS.has(refused.code)) {
+    state.gate ??= { why: ASKS.get(refused.code) };
+    changed();
+  }
   throw refused;
 }
 
@@ -110,11 +108,6 @@ export async function ask(method, path, { body, token, handle, text = false } = 
 function reached(why) {
   if (state.trouble === why) return;
   state.trouble = why;
-  changed();
-}
-
-function asksForToken(refused) {
-  state.gate ??= { why: ASKS.get(refused.code) };
   changed();
 }
 

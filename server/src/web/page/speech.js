@@ -1,6 +1,6 @@
 // Speaking: directly in a pair room, and by stick and draft in a room with a stick.
 
-import { keep } from '/page/kept.js';
+import { keepAndDraw } from '/page/kept.js';
 import { free, heard, holds, lined, message, unlined } from '/page/room.js';
 import { call } from '/page/server.js';
 import { changed, state } from '/page/state.js';
@@ -40,8 +40,7 @@ export async function handBack(room) {
   room.draft = [];
   if (holds(room, state.me.userId)) free(room);
   unlined(room, { user_id: state.me.userId }, state.me.userId);
-  keep();
-  changed();
+  keepAndDraw();
 }
 
 // The draft and the text, as one message.
@@ -81,8 +80,7 @@ export async function say(room) {
     throw blame(room, error);
   } finally {
     room.sending = room.sending.filter((one) => one !== sending);
-    keep();
-    changed();
+    keepAndDraw();
   }
   if (asksForStick(room)) await handBack(room);
 }
@@ -102,8 +100,7 @@ export async function append(room) {
     }
     room.draft = [...room.draft, piece];
     room.text = room.text.startsWith(piece) ? room.text.slice(piece.length) : room.text;
-    keep();
-    changed();
+    keepAndDraw();
   }
   room.text = '';
 }
@@ -114,8 +111,7 @@ export async function undo(room) {
   const piece = room.draft.at(-1) ?? '';
   room.draft = answer.draft_length === 0 ? [] : room.draft.slice(0, -1);
   room.text = piece + room.text;
-  keep();
-  changed();
+  keepAndDraw();
 }
 
 // The server delivers a message to all but its sender, so it is added here.

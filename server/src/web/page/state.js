@@ -107,8 +107,12 @@ export async function doing(what, action, at = null) {
   try {
     return await action();
   } catch (error) {
-    if (at) fail(what, at(error), error.message);
-    else note(error.message, 'error');
+    if (at) {
+      state.focus = at(error);
+      state.faults.set(what, { at: state.focus, message: error.message });
+    } else {
+      note(error.message, 'error');
+    }
     return undefined;
   } finally {
     clearTimeout(slow);
@@ -120,9 +124,3 @@ export async function doing(what, action, at = null) {
 
 // The label of an action's button.
 export const label = (what, text) => (state.slow.has(what) ? 'One moment…' : text);
-
-function fail(what, at, message) {
-  state.faults.set(what, { at, message });
-  state.focus = at;
-  changed();
-}

@@ -7,14 +7,6 @@ import { keep } from '/page/kept.js';
 import { Refused, ask, pause, secrets } from '/page/server.js';
 import { BASE, changed, changedSoon, state } from '/page/state.js';
 
-// Every type of event and notice that the page handles.
-const TYPES = new Set([
-  'chatroom.found', 'message.received', 'partner.disconnected', 'partner.away',
-  'partner.reconnected', 'user.joined', 'user.left', 'user.away', 'user.back', 'stick.claimed',
-  'stick.granted', 'stick.released', 'stick.expired', 'moderation.muted', 'moderation.kicked',
-  'moderation.closed', 'gap', 'user.typing', 'user.waiting',
-]);
-
 // The pauses before reconnecting, in milliseconds.
 const PAUSES = [500, 1_000, 2_000, 4_000];
 
@@ -67,7 +59,7 @@ async function read(on, mine, opened) {
       state.connection = 'closing';
       source.abort();
       break;
-    } else if (TYPES.has(type)) {
+    } else {
       receive(on, data);
     }
   }

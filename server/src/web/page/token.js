@@ -2,7 +2,7 @@
 // scripts cannot read.
 
 import { h } from '/preact/preact.mjs';
-import { Field } from '/page/field.js';
+import { Field, submitted } from '/page/field.js';
 import { keepProof, keepToken } from '/page/kept.js';
 import { ask } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
@@ -29,19 +29,15 @@ export async function forgetToken() {
 
 // The form that replaces the page until there is a token. `then` continues with it.
 export function Gate({ then }) {
-  const submit = (event) => {
-    event.preventDefault();
-    const { token } = Object.fromEntries(new FormData(event.currentTarget));
-    doing('gate', async () => {
-      await giveToken(token);
-      keepToken(true);
-      state.gate = null;
-      changed();
-      await then();
-    }, () => 'token');
-  };
+  const submit = ({ token }) => doing('gate', async () => {
+    await giveToken(token);
+    keepToken(true);
+    state.gate = null;
+    changed();
+    await then();
+  }, () => 'token');
   return h('main', { id: 'main', class: 'narrow' },
-    h('form', { class: 'card gate', onSubmit: submit },
+    h('form', { class: 'card gate', onSubmit: submitted(submit) },
       h('h1', { tabindex: -1 }, 'A token, please'),
       h('p', { class: 'muted' }, 'This server is for people with a token. Its operator can give you one; it is kept in a cookie for this browser.'),
       state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chat_core::{Config, Continuity, Node, Position};
 use chat_journal::{Identity, Loss, Recovered, RecoveryError};
 use server_settings::os_error::reason;
-use server_settings::{Durability, JournalSettings, LossRule};
+use server_settings::{Durability, JournalSettings};
 
 use super::database::{Database, DatabaseError, new_identity};
 use super::durable::{DurableJournal, Writer};
@@ -56,9 +56,9 @@ impl OpenError {
 
 /// Whether these settings continue a journal that has lost acknowledged entries.
 pub(super) const fn loss(settings: &JournalSettings) -> Loss {
-    match settings.loss {
-        LossRule::Refused => Loss::Refused,
-        LossRule::Accepted => Loss::Accepted,
+    match settings.accept_loss {
+        false => Loss::Refused,
+        true => Loss::Accepted,
     }
 }
 

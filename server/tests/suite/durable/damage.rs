@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use chat_core::{Config, mix};
-use server_settings::{Durability, JournalSettings, LossRule};
+use server_settings::{Durability, JournalSettings};
 use server_storage::journal::{OpenError, open};
 
 use crate::durable::client::rounds;
@@ -138,7 +138,7 @@ fn start(folder: &Path) -> Result<u64, OpenError> {
     let settings = JournalSettings {
         folder: folder.into(),
         durability: Durability::Os,
-        loss: LossRule::Refused,
+        accept_loss: false,
         entries: None,
         bytes: None,
         reserve: None,

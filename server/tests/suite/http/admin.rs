@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use server::http::Admin;
 use server_chat::identity::Secrets;
 use server_chat::metrics::Exposition;
 
@@ -16,7 +15,7 @@ const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
 pub(crate) async fn operated() -> World {
     let mut setup = Setup::free();
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     World::start(setup).await
 }
 
@@ -256,7 +255,7 @@ async fn a_mute_and_a_ban_outlive_another_registration() {
 async fn false_reports_push_out_no_true_one() {
     let mut setup = Setup::free();
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     setup.config.max_reports = 10;
     setup.config.max_reports_per_address = 5;
     let world = World::start(setup).await;
@@ -507,7 +506,7 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
     let mut setup = Setup::free();
     setup.guard.tokens = Some(tokens(&["sesame"]));
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     let world = World::start(setup).await;
     let token = [("Authorization", "Bearer sesame")];
     for path in ["/admin/overview", "/admin/nowhere"] {

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use server::guard::AllowedHosts;
-use server::http::Admin;
 use server_chat::capacity::Share;
 
 use crate::http::client::Answer;
@@ -299,7 +298,7 @@ async fn an_operator_s_token_opens_the_door_and_the_operators_routes() {
     let mut setup = Setup::default();
     setup.guard.tokens = Some(tokens(&["sesame"]));
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     let world = World::start(setup).await;
     let of = async |path: &str, token: &str| {
         let bearer = format!("Bearer {token}");
@@ -324,7 +323,7 @@ async fn a_cookie_alone_is_nobody_s() {
     let mut setup = Setup::default();
     setup.guard.tokens = Some(tokens(&["sesame"]));
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     let world = World::start(setup).await;
     let open = async |token: &str| {
         let bearer = format!("Bearer {token}");

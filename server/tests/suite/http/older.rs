@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use chat_core::Load;
 use serde_json::{Value, json};
-use server_settings::Usernames;
 
 use crate::http::client::{Answer, Events};
 use crate::http::world::{Setup, World};
@@ -16,7 +15,7 @@ const ITS_PATIENCE: Duration = Duration::from_secs(5);
 
 async fn trusting() -> World {
     let mut setup = Setup::default();
-    setup.http.usernames = Usernames::Trusted;
+    setup.http.trust_usernames = true;
     World::start(setup).await
 }
 
@@ -350,7 +349,7 @@ async fn a_message_without_the_stick_claims_it_and_gives_it_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_without_a_message_ends_before_the_lease() {
     let mut setup = Setup::default();
-    setup.http.usernames = Usernames::Trusted;
+    setup.http.trust_usernames = true;
     setup.http.older_turn = Duration::ZERO;
     let world = World::start(setup).await;
     done(&world, "/talking_stick", json!({ "username": "Claude" })).await;

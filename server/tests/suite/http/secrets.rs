@@ -4,7 +4,6 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::http::Admin;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::http::tokens::tokens;
@@ -47,7 +46,7 @@ async fn no_secret_is_ever_logged() {
     let mut setup = Setup::free();
     setup.guard.tokens = Some(tokens(&["token-of-a-user"]));
     setup.guard.operators = Some(tokens(&["token-of-the-boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     let world = World::start(setup).await;
     let mut client = world.client().await;
     let bearer = ("Authorization", "Bearer token-of-a-user");

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::guard::TokenFile;
-use server::http::Admin;
 use server_chat::metrics::Exposition;
 
 use crate::http::client::{Answer, Events};
@@ -201,7 +200,7 @@ async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
 async fn an_operator_s_token_cannot_be_guessed_at_a_door_that_is_open() {
     let mut setup = Setup::default();
     setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.admin = Admin::Served;
+    setup.http.operators = true;
     let world = World::start(setup).await;
     let guess = [("Authorization", "Bearer bos")];
     for path in ["/admin/overview", "/users"] {

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use server_chat::metrics::Exposition;
-use server_settings::OutputSchemas;
 
 use crate::mcp::world::{Session, World, text};
 
@@ -34,7 +33,7 @@ async fn listed(world: &World) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_tools_costs_what_the_documentation_says() {
     let world = World::start().await;
-    let without = World::with(|options| options.output_schemas = OutputSchemas::LeftOut).await;
+    let without = World::with(|options| options.output_schemas = false).await;
     let mut table =
         "| tool | description and arguments | schema of the result |\n|---|--:|--:|\n".to_owned();
     let (mut all, mut bare) = (0, 0);

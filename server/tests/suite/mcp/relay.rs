@@ -7,7 +7,6 @@ use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
 use server::relay::{Relay, Upstream};
 use server_chat::tools::of_toolsets;
-use server_settings::OutputSchemas;
 use server_settings::Toolset;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::io::{ReadHalf, WriteHalf};
@@ -31,7 +30,7 @@ impl Client {
 
     async fn to(server: SocketAddr) -> Self {
         let upstream = Upstream::at(&format!("http://{server}"), None).unwrap();
-        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL), OutputSchemas::Listed);
+        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL), true);
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(async move {
             let serving = relay.serve(tokio::io::split(theirs)).await.unwrap();

@@ -49,7 +49,7 @@ fn the_reference_names_every_key_and_word_of_scenarios() {
     let rest = rest.filter(|name| !properties.contains(name));
     none_of(&missing("docs/scenario-reference.md", rest));
 
-    none_of(&missing("docs/judge.md", properties));
+    none_of(&missing("docs/running.md", properties));
     let limits = config.expect("limits have a definition");
     let limits = limits["properties"].as_object().expect("a map");
     none_of(&missing(

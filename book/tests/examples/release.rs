@@ -52,7 +52,7 @@ fn the_registry_and_the_bundle_have_the_version_and_the_name_of_the_package() {
     assert!(text("README.md").contains(&shown), "{shown}");
     let owner = address.trim_start_matches("https://github.com/");
     assert_eq!(name, format!("io.github.{owner}"));
-    assert!(text("docs/install.md").contains(&format!("uses: {owner}@v{version}")));
+    assert!(text("docs/ci.md").contains(&format!("uses: {owner}@v{version}")));
     assert!(text("action.yml").contains(&format!("uses: {owner}@v{version}")));
 }
 

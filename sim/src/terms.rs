@@ -17,9 +17,14 @@ macro_rules! page {
 }
 
 /// The pages of the book with these tables, each with its groups. `build.rs` copies them.
-const PAGES: [(&str, &str, &[Group]); 4] = [
-    page!("running.md", &[("exit codes", "Exit codes", "exit")]),
-    page!("judge.md", &[("properties", "Properties", "property")]),
+const PAGES: [(&str, &str, &[Group]); 3] = [
+    page!(
+        "running.md",
+        &[
+            ("exit codes", "Exit codes", "exit"),
+            ("properties", "Properties", "property"),
+        ]
+    ),
     page!(
         "scenario-reference.md",
         &[
@@ -51,8 +56,8 @@ const PAGES: [(&str, &str, &[Group]); 4] = [
 /// The group of words that are defined in sentences.
 const WORDS: &str = "words";
 
-/// The pages whose words in bold are explained by their sentences.
-const WITH_WORDS: [&str; 2] = ["running.md", "judge.md"];
+/// The page whose words in bold are explained by their sentences.
+const WITH_WORDS: &str = "running.md";
 
 /// The most terms that are shown for a word that is no term.
 const SHOWN: usize = 12;
@@ -89,7 +94,7 @@ pub fn all() -> Vec<Term> {
         }
     }
     for (page, text, _) in PAGES {
-        if WITH_WORDS.contains(&page) {
+        if page == WITH_WORDS {
             terms.extend(of_sentences(page, text));
         }
     }

@@ -6,7 +6,7 @@ use super::{Finding, Source, finding};
 const MOST_LINES: usize = 800;
 
 /// The largest number of lines of the README.
-const MOST_LINES_OF_README: usize = 200;
+const MOST_LINES_OF_README: usize = 150;
 
 /// File names that do not describe the content.
 const NAMELESS: [&str; 8] = [
@@ -135,7 +135,7 @@ mod tests {
         );
         assert_eq!(
             found("README.md", &"x\n".repeat(MOST_LINES_OF_README + 1)),
-            ["README.md: 201 lines are more than 200: move some to a page of the book"]
+            ["README.md: 151 lines are more than 150: move some to a page of the book"]
         );
         let long = "x\n".repeat(MOST_LINES + 1);
         assert_eq!(found("docs/protocol.md", &long), [""; 0]);

@@ -7,12 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages of the book with the terms of `sim explain`.
-const PAGES: [&str; 4] = [
-    "running.md",
-    "judge.md",
-    "scenario-reference.md",
-    "protocol.md",
-];
+const PAGES: [&str; 3] = ["running.md", "scenario-reference.md", "protocol.md"];
 
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;

@@ -17,9 +17,14 @@ macro_rules! page {
 }
 
 /// The pages of the book with these tables, each with its groups. `build.rs` copies them.
-const PAGES: [(&str, &str, &[Group]); 4] = [
-    page!("running.md", &[("exit codes", "Exit codes", "exit")]),
-    page!("judge.md", &[("properties", "Properties", "property")]),
+const PAGES: [(&str, &str, &[Group]); 3] = [
+    page!(
+        "running.md",
+        &[
+            ("exit codes", "Exit codes", "exit"),
+            ("properties", "Properties", "property"),
+        ]
+    ),
     page!(
         "scenario-reference.md",
         &[
@@ -51,8 +56,8 @@ const PAGES: [(&str, &str, &[Group]); 4] = [
 /// The group of words that are defined in sentences.
 const WORDS: &str = "words";
 
-/// The pages whose words in bold are explained by their sentences.
-const WITH_WORDS: [&str; 2] = ["running.md", "judge.md"];
+/// The page whose words in bold are explained by their sentences.
+const WITH_WORDS: &str = "running.md";
 
 /// The most terms that are shown for a word that is no term.
 const SHOWN: usize = 12;
@@ -86,7 +91,7 @@ pub fn all() -> Vec<Term> {
         let groups = groups.iter();
         groups.flat_map(|group| of_table(*group, page, text))
     });
-    let with_words = PAGES.iter().filter(|(page, ..)| WITH_WORDS.contains(page));
+    let with_words = PAGES.iter().filter(|(page, ..)| *page == WITH_WORDS);
     let words = with_words.flat_map(|(page, text, _)| of_sentences(page, text));
     tables.chain(words).collect()
 }

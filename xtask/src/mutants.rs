@@ -73,7 +73,7 @@ pub(crate) struct WhichMutants {
     /// fail by the same property, and pass without the race.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Explore the core without a bug, and write the table of docs/judge.md from that and from the last hunts
+    /// Explore the core without a bug, and write the table of CONTRIBUTING.md from that and from the last hunts
     ///
     /// Another call continues an exploration that was cut, unless the simulator changed.
     #[arg(long)]

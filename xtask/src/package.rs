@@ -21,19 +21,14 @@ const UNPACKED: &str = "package/unpacked";
 const SHARED: [&str; 3] = ["Cargo.toml", "Cargo.lock", "README.md"];
 
 /// The pages of the book that the simulator explains terms by, and their folder in its package.
-const PAGES: [&str; 4] = [
-    "running.md",
-    "judge.md",
-    "scenario-reference.md",
-    "protocol.md",
-];
+const PAGES: [&str; 3] = ["running.md", "scenario-reference.md", "protocol.md"];
 const PAGES_IN: &str = "sim/docs";
 
 /// The features that a release has, as in the workspace.
 const FEATURES: &str = "talking-stick/cluster,talking-stick/postgres,talking-stick-sim/tls";
 
 /// The packages that are not published.
-const UNPUBLISHED: [&str; 3] = ["benches", "book", "xtask"];
+const UNPUBLISHED: [&str; 3] = ["benches", "docs/check", "xtask"];
 
 /// The files that each package has.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];

@@ -20,7 +20,7 @@ pub enum Class {
 macro_rules! properties {
     ($($(#[doc = $sentence:literal])* $variant:ident $word:literal $class:ident,)*) => {
         chat_types::listed! {
-            /// A property, in the order of the tables in docs/judge.md and ARCHITECTURE.md.
+            /// A property, in the order of the tables in docs/running.md and ARCHITECTURE.md.
             Property { $($(#[doc = $sentence])* $variant $word,)* }
         }
 
@@ -165,10 +165,10 @@ mod tests {
     fn the_chapter_about_the_judge_has_the_meaning_of_each_property() {
         let row = |one: &Property| format!("| `{}` | {} |\n", one.name(), one.meaning());
         let rows: String = Property::ALL.iter().map(row).collect();
-        let chapter = include_str!("../../../docs/judge.md");
+        let chapter = include_str!("../../../docs/running.md");
         assert!(
             chapter.contains(&rows),
-            "docs/judge.md needs these rows:\n{rows}"
+            "docs/running.md needs these rows:\n{rows}"
         );
     }
 }

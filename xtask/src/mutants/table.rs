@@ -1,4 +1,4 @@
-//! The judge's figures in the open: the table of `docs/judge.md`, from an exploration of the healthy
+//! The judge's figures in the open: the table of `docs/CONTRIBUTING.md`, from an exploration of the healthy
 //! server and from the results of the last hunts of curated mutants.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
@@ -17,7 +17,7 @@ use crate::bench::thousands;
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The document, and the marks around its table.
-const DOCUMENT: &str = "docs/judge.md";
+const DOCUMENT: &str = "docs/CONTRIBUTING.md";
 const BEGIN: &str = "<!-- `cargo xtask mutants --table` writes this table -->\n";
 const END: &str = "<!-- end of the table -->\n";
 

@@ -1,4 +1,4 @@
-//! What the server costs a model, in bytes, as `docs/costs.md` says it.
+//! What the server costs a model, in bytes, as `docs/agents.md` says it.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use server_chat::metrics::Exposition;
 
 use crate::mcp::world::{Session, World, text};
 
-const DOCS: &str = include_str!("../../../../docs/costs.md");
+const DOCS: &str = include_str!("../../../../docs/agents.md");
 
 /// Fails with the table to paste, unless the documentation has it.
 fn assert_documented(table: &str) {
     assert!(
         DOCS.contains(table),
-        "docs/costs.md must have this table:\n\n{table}"
+        "docs/agents.md must have this table:\n\n{table}"
     );
 }
 

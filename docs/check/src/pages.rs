@@ -59,8 +59,7 @@ pub fn resolve(from: &str, target: &str) -> String {
 /// The root of the workspace that this package is built in.
 #[must_use]
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 #[cfg(test)]

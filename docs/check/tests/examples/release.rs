@@ -29,7 +29,7 @@ fn of_workspace(key: &str) -> String {
 #[test]
 fn the_registry_and_the_bundle_have_the_version_and_the_name_of_the_package() {
     let (version, address) = (of_workspace("version"), of_workspace("repository"));
-    let server = json("server.json");
+    let server = json("deploy/server.json");
     let package = &server["packages"][0];
     let bundle = json("deploy/mcpb/manifest.json");
     for found in [&server["version"], &package["version"], &bundle["version"]] {
@@ -49,13 +49,13 @@ fn the_registry_and_the_bundle_have_the_version_and_the_name_of_the_package() {
     assert!(text("README.md").contains(&shown), "{shown}");
     let owner = address.trim_start_matches("https://github.com/");
     assert_eq!(name, format!("io.github.{owner}"));
-    assert!(text("docs/install.md").contains(&format!("uses: {owner}@v{version}")));
+    assert!(text("docs/ci.md").contains(&format!("uses: {owner}@v{version}")));
     assert!(text("action.yml").contains(&format!("uses: {owner}@v{version}")));
 }
 
 #[test]
 fn clients_are_told_arguments_that_the_server_takes() {
-    let of_registry = json("server.json");
+    let of_registry = json("deploy/server.json");
     let mut words = vec!["talking-stick".to_owned()];
     let arguments = of_registry["packages"][0]["packageArguments"].as_array();
     for argument in arguments.expect("a list") {

@@ -89,12 +89,3 @@ fn the_table_of_settings_has_the_defaults_of_the_server() {
     }
     assert!(found >= 10, "only {found} defaults were found");
 }
-
-#[test]
-fn the_answer_about_one_address_has_its_limit() {
-    let page = text("docs/faq.md");
-    let words: Vec<_> = page.split_whitespace().collect();
-    let most = Config::default().max_per_address;
-    let said = format!("`max_per_address` limits the participants of one address to {most} by");
-    assert!(words.join(" ").contains(&said), "{said}");
-}

@@ -9,6 +9,52 @@
 //! A member with a folder keeps a journal of the log there, and a history: see `keeper`.
 //!
 //! Every member has the same secrets, so that handles and reader ids are valid at each.
+//!
+//! # On NATS
+//!
+//! The driver drives an *engine*: a node with its journal, or a member with the log. The doors see
+//! neither of them, but a `NodeClient`. Its calls go to the engine of its own server first. A member
+//! that is not the owner gives them back as *moved*; then the `Door` asks the owner over the
+//! connections of the log. Only the owner subscribes to `ts.<realm>.call`, so that a call without an
+//! owner fails at once, and is tried again until its time is up.
+//!
+//! - **Exactly once.** The client draws a request key for each command that has none. So every
+//!   attempt at any member, before and after a change of the owner, is one request.
+//! - **Nothing late.** Request keys are remembered in a limited number. So a call must not have its
+//!   effect long after its client gave it up: a process that was paused for two seconds refuses what
+//!   it takes in the second after, a door without a connection to the log asks nobody, and the owner
+//!   refuses a question whose door had not yet applied what the owner applied three seconds ago: the
+//!   network held it back.
+//! - **Streams.** The door pulls: one request for one delivery, which acknowledges the ones before.
+//!   The owner keeps the last delivery until then. Thus a lost answer loses nothing, and one page is
+//!   on its way at most. The owner's end ends the stream, and its client opens it anew where it left
+//!   off.
+//! - **Views.** What doors show without a call (lists, counts) is the state that their own member has
+//!   applied. An answer names the owner's sequence, and the door holds it back until its member has
+//!   applied that, so that no view is older than an answer before it.
+//! - **A journal for each.** A member with `--data` writes every batch that it applies to a journal,
+//!   which has the records of a single server's journal and, in the same transaction, the place in
+//!   the log behind them. The `keeper`'s thread writes it, behind a queue of 64 MiB. No call waits
+//!   for it: what does not fit, or what a failing disk did not take, is read from the log again,
+//!   checked by the same chain. Where the log is purged, the old journal is set aside, and a new one
+//!   begins at a snapshot, so that none has a gap. The history follows the journal's file as it does
+//!   on a single server; reads wait until it has what their member has applied. A start continues
+//!   from the journal's own place if the log has the record there; a log that lacks entries of the
+//!   journal is refused.
+//! - **A new log** (`cluster repair`) begins with a snapshot at sequence 0: the state of a journal's
+//!   end, whose place continues the journal's link, epoch and positions. So no record of the lost log
+//!   continues it, and members whose journals end there go on without a gap.
+//! - **One identity.** The first member draws the seed and the secret, and appends them to a stream
+//!   that takes one message. The servers keep the secret: who can read their disks can forge handles.
+//!
+//! An append is a request with `Nats-Expected-Last-Sequence` and a time limit of its own; the
+//! library's own publishing, which repeats, is not used. Of JetStream's errors only those count as a
+//! refusal that the server checks before it proposes the record. The servers must sync each record
+//! before they acknowledge it: a start asks their monitoring, and is refused otherwise.
+//!
+//! Limits, on purpose: one realm is one log and one owner, and is not split. The owner's end takes 3
+//! to 4 seconds to heal, a resignation a round trip. A time without entries counts as downtime when
+//! another owner resumes, as at a restart: deadlines move by it.
 
 mod beginning;
 mod door;

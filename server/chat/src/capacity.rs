@@ -8,6 +8,44 @@
 //! connection or the request, so it cannot be returned too early. The memory of the process has a
 //! limit of its own, see [`Memory`]. A [`Rate`] limits what a request consumes without holding it:
 //! processor time, and the texts that rooms and inboxes keep after the request.
+//!
+//! # How each resource is bounded
+//!
+//! One mechanism bounds the resources of a client: a **pool** of a resource with a **share** for each
+//! source, and a **`Reservation`**, which is stored beside the resource that it accounts for. A
+//! source is an `Address` in the core: a bearer token, or the address of a connection without one.
+//!
+//! | pool | a `Reservation` is stored in | at the limit of a source |
+//! |---|---|---|
+//! | connections | the connection's task | 503, closed |
+//! | sessions | the library's end of the session (`PooledTransport`) | the longest idle session ends, its own or that of the source with the most; the new one takes its `Reservation` after the session's last resource is freed |
+//! | streams | the body of `GET /events`, the session's stream, the handler of `subscriptions/listen` | 503 |
+//! | bytes of requests | the request's extensions (`RequestCharge`) | 503 |
+//! | bytes of answers | the bytes themselves, until the connection has written them | 503 for the next request |
+//!
+//! No code returns resources by hand: a `Reservation` returns its amount when it is dropped, together
+//! with the resource. `RequestCharge` travels in the request's extensions because the library keeps
+//! the request's head as long as it keeps the message, and clones it where it clones that.
+//!
+//! A body passes three bounds before anything keeps it: its bytes are counted as they come,
+//! `guard/body.rs` counts the values that a parser would make of them, and `mcp/replies.rs` leaves
+//! out what nobody reads.
+//!
+//! The core bounds an answer by its number of events and by the bytes of their texts. An answer
+//! counts as delivered once it is made, so it cannot be refused later. Its bytes are charged even
+//! beyond the share, and its source can make no further requests until some are written. The
+//! connection of a peer that reads below the least rate is closed (`listener.rs`).
+//!
+//! Processor time is consumed and not held. `capacity::Rate` limits it, in requests and in bytes of
+//! large requests. A source that exceeds the rate is not refused but delayed: its connections are not
+//! read meanwhile, which leaves the processor to others. Texts have a rate, too, because the core
+//! keeps them for longer than a request: a room keeps many messages, and one source may open many
+//! rooms.
+//!
+//! `capacity::Memory` bounds all of this together: it samples the process's resident memory every 100
+//! ms. Above the limit `Memory::check` refuses requests that would hold more memory. Messages
+//! continue until `Memory::check_texts` refuses them as well, an eighth above the limit. Each pool
+//! takes at most an eighth of the limit, so that one source cannot reach it.
 
 mod memory;
 mod pool;

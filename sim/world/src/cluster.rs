@@ -7,6 +7,25 @@
 //! A client has a *door*, the server that it is connected to. The door passes calls on to the owner,
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
+//!
+//! With `servers: 3` the world (`sim/world/src/cluster.rs`) has members in place of its node and
+//! disk. For the judges there is one server all the same, the owner:
+//!
+//! - A member's turn is reported as the node's acts would be: batches, commits, answers, pushes. The
+//!   entries of a batch take effect when the log has acknowledged it.
+//! - When the owner is lost, the server *crashes*. When the next claim is in the log, it *restarts*,
+//!   after all entries that the log has and the judges do not know. So the auditor predicts every
+//!   answer across a change of the owner, and needs no rule for it.
+//! - An owner that does not know yet that another one has claimed is cut off from clients. Its late
+//!   answers are the matter of `sim exhaust --world cluster`.
+//! - A witness follows the log beside the members, and decides each entry once more. The next owner's
+//!   state must be the witness's.
+//! - Doors, which the server has in its shell, are part of the world's network: they hold a call
+//!   while there is no owner, draw a request key for each command without one, and repeat calls.
+//! - The judge of the log takes its facts, too: its rules are the properties `one_owner`,
+//!   `nodes_agree` and `log_progress`, and its rule of fresh reads belongs to `outcomes`: who answers
+//!   a call owned the log when the call arrived. For that the world sends a client's calls to its own
+//!   server as long as that one takes itself for the owner.
 
 mod chance;
 mod doors;

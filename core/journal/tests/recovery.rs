@@ -234,10 +234,13 @@ fn a_lost_end_is_refused_by_its_positions_and_can_be_accepted() {
     assert!(matches!(&accepted.warnings[..], [Warning::Accepted(_)]));
 }
 
+/// The reason of a refusal, and the harm that causes it.
+type RefusedHarm = (&'static str, fn(&mut Disk));
+
 #[test]
 fn what_is_missing_or_exchanged_is_refused_by_its_positions() {
     let absent = "the file of marks is absent: the journal ends at position 15";
-    let harms: [(&str, fn(&mut Disk)); 5] = [
+    let harms: [RefusedHarm; 5] = [
         (
             "positions 2 to 4 are missing from the journal; answers up to position 15",
             |disk| {

@@ -267,5 +267,8 @@ fn check_name(name: &str) -> Outcome<()> {
 }
 
 fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Outcome<()> {
-    refuse_if(text.len() > characters.saturating_mul(BYTES), refuse())
+    if text.len() > characters.saturating_mul(BYTES) {
+        return Err(refuse());
+    }
+    Ok(())
 }

@@ -370,12 +370,12 @@ impl<T: Serialize> Serialize for Limit<T> {
             Self::At(value) => Some(value),
             Self::None => None,
         };
-        match s.is_human_readable() {
-            true => value
-                .map_or(OrNone::None(NoLimit::None), OrNone::Value)
-                .serialize(s),
-            false => value.serialize(s),
+        if !s.is_human_readable() {
+            return value.serialize(s);
         }
+        value
+            .map_or(OrNone::None(NoLimit::None), OrNone::Value)
+            .serialize(s)
     }
 }
 

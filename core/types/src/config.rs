@@ -74,8 +74,8 @@ pub struct Bucket {
     pub burst: u32,
 }
 
-/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`. Calls beyond the bucket are
-/// refused as `rate_limited`.
+/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`. Calls beyond the
+/// bucket are refused as `rate_limited`.
 pub type RateLimit = Limit<Bucket>;
 
 /// The kind of value of a key.

@@ -44,7 +44,8 @@ impl Boss {
 /// The result of one break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BreakOutcome {
-    /// Whether the break raised the alert level. It did not by chance, or because it is at its maximum.
+    /// Whether the break raised the alert level. If not, then by chance, or because it
+    /// is at its maximum.
     pub(crate) is_noticed: bool,
     /// The earliest instant at which the answer may leave.
     pub(crate) answer_at: Time,
@@ -75,8 +76,8 @@ impl Breaks {
         }
     }
 
-    /// The stress level, from 0 to 100, and the boss's alert level, from 0 to 5, at `now`. Stress rises by
-    /// one for each whole minute; the alert level falls by one for each whole cool-down.
+    /// The stress level, from 0 to 100, and the boss's alert level, from 0 to 5, at `now`. Stress
+    /// rises by one for each whole minute; the alert level falls by one for each whole cool-down.
     pub(crate) fn mood(&self, now: Time, boss: Boss) -> (u8, u8) {
         let minutes = now.since(self.relaxed_at).0 / STRESS_EVERY.0;
         let calmed = now.since(self.alerted_at).0 / boss.cooldown().0;

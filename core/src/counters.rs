@@ -178,18 +178,18 @@ mod tests {
     #[test]
     fn whatever_ends_a_turn_but_a_push_ends_a_wait() {
         let causes = [
-            ReleaseCause::PUSH,
-            ReleaseCause::RESET,
-            ReleaseCause::LEAVE,
-            ReleaseCause::AWAY,
-            ReleaseCause::MUTE,
-            ReleaseCause::KICK,
+            (ReleaseCause::PUSH, "push"),
+            (ReleaseCause::RESET, "reset"),
+            (ReleaseCause::LEAVE, "leave"),
+            (ReleaseCause::AWAY, "away"),
+            (ReleaseCause::MUTE, "mute"),
+            (ReleaseCause::KICK, "kick"),
         ];
-        for cause in causes {
-            let why = cause.released.name().strip_prefix("released_by_");
-            let withdrawn = cause.withdrawn.map(StickMove::name);
-            let withdrawn = withdrawn.and_then(|name| name.strip_prefix("withdrawn_by_"));
-            assert_eq!(withdrawn, why.filter(|why| *why != "push"));
+        for (cause, why) in causes {
+            assert_eq!(cause.released.name(), format!("released_by_{why}"));
+            let withdrawn = cause.withdrawn.map(|how| how.name().to_owned());
+            let expected = (why != "push").then(|| format!("withdrawn_by_{why}"));
+            assert_eq!(withdrawn, expected);
         }
     }
 }

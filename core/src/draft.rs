@@ -16,8 +16,8 @@ impl Draft {
         self.appends.is_empty()
     }
 
-    /// Appends the first `max_append` characters of `text`, and returns the number of those that were
-    /// cut. The caller has checked that they fit.
+    /// Appends the first `max_append` characters of `text`. The caller has checked that they fit.
+    /// Returns the number of characters that were cut.
     pub(crate) fn append(&mut self, text: &str, max_append: u32) -> u32 {
         let total = count(text);
         let taken = total.min(max_append);

@@ -70,8 +70,9 @@ pub use overview::KeptRoom;
 pub use reading::Size;
 pub use snapshot::RestoreError;
 
-/// Why a lookup of a participant and of a room cannot fail.
+/// Why a lookup of a participant cannot fail.
 const REGISTERED: &str = "rooms, queue and index name only the registered";
+/// Why a lookup of a room cannot fail.
 const EXISTS: &str = "participants and index name only rooms that exist";
 
 /// The state of the whole server.

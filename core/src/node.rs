@@ -137,9 +137,10 @@ pub struct Node {
     continuity: Continuity,
     /// Whether new calls are refused, and admitted ones are finished.
     is_stopping: bool,
-    /// Whether the outcome of the last append is unknown: nothing is applied or proposed until it is known.
+    /// Whether the outcome of the last append is unknown. Nothing is applied or proposed until it is
+    /// known.
     is_fate_unknown: bool,
-    /// Whether the journal cannot be written.
+    /// That the journal cannot be written, while it cannot.
     failing: Option<Failing>,
     gate: Gate,
     /// Whether the clock went forward by a step since the last batch was formed.

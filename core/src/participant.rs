@@ -16,7 +16,8 @@ use crate::reject::{Outcome, Reject};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Participant {
     pub(crate) who: Arc<Who>,
-    /// Whether the participant chose its display name, which is final then. Else the server gave it.
+    /// Whether the participant chose its display name, which is then final. Else the server assigned
+    /// it, and it may still be chosen.
     pub(crate) is_named: bool,
     pub(crate) handle: SecretHash,
     pub(crate) reader: SecretHash,
@@ -44,24 +45,26 @@ pub(crate) struct Participant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Presence {
     pub(crate) state: State,
-    /// When it goes away or its registration ends.
+    /// When the state ends. One that was present or in its grace goes away then, unless a stream is
+    /// open; the registration ends of one that was unused or away.
     pub(crate) until: Time,
 }
 
 /// The states of a participant's presence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
-    /// Registered, and the handle was never used. Then the registration ends.
+    /// Registered, and the handle was never used.
     Unused,
-    /// A stream is open, or a call came recently. Then it goes away, unless a stream is open.
+    /// A stream is open, or a call came recently.
     Present,
-    /// The last stream closed, and no call came since. Then it goes away.
+    /// The last stream closed, and no call came since.
     Grace,
-    /// Away. Then the registration ends.
+    /// Away.
     Away,
 }
 
 impl State {
+    /// This state, which ends then.
     pub(crate) const fn until(self, until: Time) -> Presence {
         Presence { state: self, until }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Waiter {
     /// Whether it accepts anyone: it stated no interests, its patience is over, or interests do not
     /// count. Others accept only participants that share an interest, for now.
     pub(crate) takes_anyone: bool,
-    /// Whether others can be matched with it. Not yet, if its handle was never used, so that its client
+    /// Whether others can be matched with it. Not yet if its handle was never used: then its client
     /// may not have received the handle.
     pub(crate) is_candidate: bool,
 }

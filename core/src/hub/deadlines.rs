@@ -1,6 +1,6 @@
-//! Deadlines: the clock advances, timers fire, and deadlines move by a downtime. The numbers of a lost life
-//! are not given again.
+//! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
 //!
+//! And after the loss of a life of the server, its numbers are not given again.
 //! A journal that was restored from a backup, or whose damaged end was given up, ends before entries
 //! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
 //! numbers of the next life begin behind every one that the lost life can have given.

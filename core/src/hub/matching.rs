@@ -132,8 +132,8 @@ impl Hub {
 
     pub(super) fn check_interests(&self, interests: &[Arc<str>]) -> Outcome<()> {
         let limit = self.config.max_interests;
-        let mut lines = interests.iter().map(|one| is_line(one, MAX_INTEREST));
-        if interests.len() <= limit as usize && lines.all(|is_line| is_line) {
+        let fits = |one: &Arc<str>| is_line(one, MAX_INTEREST);
+        if interests.len() <= limit as usize && interests.iter().all(fits) {
             return Ok(());
         }
         Err(Reject::invalid(Argument::Interests, Accepted::List(limit)))

@@ -245,6 +245,9 @@ impl Hub {
 }
 
 fn check_reason(reason: &str) -> Outcome<()> {
-    let invalid = |fault| Reject::invalid(Argument::Reason, Accepted::Line(MAX_REASON, fault));
-    line_fault(reason, MAX_REASON as usize).map_or(Ok(()), |fault| Err(invalid(fault)))
+    let Some(fault) = line_fault(reason, MAX_REASON as usize) else {
+        return Ok(());
+    };
+    let accepted = Accepted::Line(MAX_REASON, fault);
+    Err(Reject::invalid(Argument::Reason, accepted))
 }

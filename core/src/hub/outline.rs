@@ -116,7 +116,8 @@ impl Hub {
     }
 
     fn room_outline(&self, room: &Room) -> RoomOutline {
-        let absent = |user: UserId| self.presence_of(user) > Some(Attendance::Present);
+        let is_absent = |presence: Attendance| presence != Attendance::Present;
+        let absent = |user: UserId| self.presence_of(user).is_some_and(is_absent);
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
         // Presence plays no role in an ended room.
         let ended = matches!(room.kind, Kind::Ended(_));

@@ -1,7 +1,8 @@
-//! Views for operators and visitors of a server: participants, rooms, and counts. And what an archive of
-//! past messages takes from the state: events as they happen, and what is left of earlier ones.
+//! Views for operators and visitors of a server: participants, rooms, and counts. Every view is a
+//! page: it starts after a name and has a largest length, so its cost is bounded.
 //!
-//! Every view is a page: it starts after a name and has a largest length, so its cost is bounded.
+//! And what an archive of past messages takes from the state: events as they happen, and what is
+//! left of earlier ones.
 
 use std::ops::Bound;
 use std::sync::Arc;

@@ -301,8 +301,8 @@ impl Hub {
         self.moderation.kept(after)
     }
 
-    /// The size of every collection, with its limit. Walks the whole state. A limit can be exceeded for a
-    /// while after `Resumed` lowered it, because existing elements stay.
+    /// The size of every collection, with its limit. Walks the whole state. A limit can be exceeded
+    /// for a while after `Resumed` lowered it, because existing elements stay.
     #[must_use]
     pub fn sizes(&self) -> Vec<Size> {
         let config = &self.config;

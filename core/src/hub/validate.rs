@@ -137,9 +137,10 @@ impl Hub {
         for member in &room.members {
             let participant = self.users.get(&member.user);
             let participant = participant.ok_or("has a stranger as a member")?;
-            let known = match is_ended(room) {
-                true => participant.ended.contains(&room.id),
-                false => participant.rooms.contains(&room.id),
+            let known = if is_ended(room) {
+                participant.ended.contains(&room.id)
+            } else {
+                participant.rooms.contains(&room.id)
             };
             if !known {
                 return Err(format!("{} does not know that it is a member", member.user));

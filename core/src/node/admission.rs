@@ -1,5 +1,5 @@
-//! Admission: refusals that cost the journal nothing, such as of texts whose size alone exceeds their
-//! limit.
+//! Admission: refusals that cost the journal nothing. So are texts refused whose size alone exceeds
+//! their limit.
 
 use chat_types::{
     Address, Call, Caller, Command, Config, EnterQueue, Entry, Implied, Read, Reader, RequestKey,
@@ -267,5 +267,8 @@ fn check_name(name: &str) -> Outcome<()> {
 }
 
 fn check(text: &str, characters: usize, refuse: impl FnOnce() -> Reject) -> Outcome<()> {
-    refuse_if(text.len() > characters.saturating_mul(BYTES), refuse())
+    if text.len() > characters.saturating_mul(BYTES) {
+        return Err(refuse());
+    }
+    Ok(())
 }

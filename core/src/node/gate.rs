@@ -12,7 +12,7 @@ use chat_types::{
     config::{Bucket, Config, RateLimit},
 };
 
-use crate::reject::{Outcome, Reject, refuse_if};
+use crate::reject::{Outcome, Reject};
 use crate::table::Table;
 use chat_types::{Address, UserId};
 
@@ -69,7 +69,9 @@ impl Rate {
     fn take(self, full_at: Time, now: Time) -> Outcome<Time> {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
-        refuse_if(ahead > self.burst, Reject::rate_limited(ahead - self.burst))?;
+        if ahead > self.burst {
+            return Err(Reject::rate_limited(ahead - self.burst));
+        }
         Ok(next)
     }
 }

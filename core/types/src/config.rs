@@ -74,8 +74,8 @@ pub struct Bucket {
     pub burst: u32,
 }
 
-/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`. Calls beyond the bucket are
-/// refused as `rate_limited`.
+/// A token bucket, or none: written `{ per_second: 20, burst: 60 }` or `none`. Calls beyond the
+/// bucket are refused as `rate_limited`.
 pub type RateLimit = Limit<Bucket>;
 
 /// The kind of value of a key.
@@ -370,12 +370,12 @@ impl<T: Serialize> Serialize for Limit<T> {
             Self::At(value) => Some(value),
             Self::None => None,
         };
-        match s.is_human_readable() {
-            true => value
-                .map_or(OrNone::None(NoLimit::None), OrNone::Value)
-                .serialize(s),
-            false => value.serialize(s),
+        if !s.is_human_readable() {
+            return value.serialize(s);
         }
+        value
+            .map_or(OrNone::None(NoLimit::None), OrNone::Value)
+            .serialize(s)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Closed lists of words: enums with a word for each variant.
 
-/// Declares an enum with a word for each variant, so that no variant can lack its word. Further words of a
-/// variant are for methods beside the enum, which read a column of them.
+/// Declares an enum with a word for each variant, so that no variant can lack its word. Further
+/// words of a variant are for methods beside the enum, which read a column of them.
 #[macro_export]
 macro_rules! listed {
-    ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal $($more:literal)*,)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$what:meta])* $variant:ident $word:literal $($more:literal)*,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$what])* $variant,)* }

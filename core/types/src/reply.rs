@@ -1,5 +1,5 @@
-//! Answers to accepted calls: to commands, and to reads. Pages of an inbox, and what members and operators
-//! read of the state.
+//! Answers to accepted calls: to commands, and to reads. Pages of an inbox, and what members and
+//! operators read of the state.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
 //!
-//! With `servers: 3` the world (`sim/world/src/cluster.rs`) has members in place of its node and
-//! disk. For the judges there is one server all the same, the owner:
+//! The world has members in place of its node and disk. For the judges there is one server all the
+//! same, the owner:
 //!
 //! - A member's turn is reported as the node's acts would be: batches, commits, answers, pushes. The
 //!   entries of a batch take effect when the log has acknowledged it.

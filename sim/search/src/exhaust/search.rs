@@ -47,6 +47,7 @@ type Watch<'w> = &'w mut dyn FnMut(SearchProgress) -> ControlFlow<()>;
 
 /// Searches one world, and reports progress now and then. The counts do not depend on the number of
 /// threads.
+#[must_use]
 pub fn search(world: TinyWorld, options: &Options, watch: Watch<'_>) -> Searched {
     search_from(world, begin(world, &plan(), options.users), options, watch)
 }

@@ -79,8 +79,10 @@ pub(crate) fn in_order<T: Send>(
                     Err(_) => tick(progress),
                 }
             };
-            begin_piece(index + window);
-            let taken = ended.map(|ended| take(index, ended));
+            let taken = ended.map(|ended| {
+                begin_piece(index + window);
+                take(index, ended)
+            });
             progress.finish_seed();
             if taken.is_none_or(|taken| taken.is_break()) {
                 break;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use chat_types::Span;
@@ -177,6 +177,25 @@ fn few_outcomes_are_stored_at_once() {
     };
     let done = summary(seeds(0, 30, 2), &run).result;
     assert_eq!((done.users, done.violations.len()), (60, 2));
+}
+
+#[test]
+fn no_piece_is_begun_after_an_interrupt() {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let begun = AtomicU64::new(0);
+    let run = |_: u64, _: &Progress| begun.fetch_add(1, Ordering::SeqCst);
+    let mut take = |_: u64, _: Ended<u64>| {
+        // The thread has ended the pieces that it may begin, and waits for another one.
+        while begun.load(Ordering::SeqCst) < 3 {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        interrupt.store(true, Ordering::SeqCst);
+        ControlFlow::Continue(())
+    };
+    let jobs = (NonZeroUsize::MIN, &Interrupt::of(Arc::clone(&interrupt)));
+    in_order(9, jobs, &run, &mut take, &mut |_| {});
+    assert_eq!(begun.load(Ordering::SeqCst), 3);
 }
 
 #[test]

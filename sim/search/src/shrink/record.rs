@@ -313,7 +313,8 @@ impl<'l> StepWriter<'l> {
         }
     }
 
-    /// Perhaps the client forgot its participant, vanished, or finished its flow.
+    /// Records an entry if it says that the client forgot its participant, vanished, or finished its
+    /// flow.
     fn record_end(&mut self, at: Time, agent: Agent, what: &Logged) {
         if let Logged::Forgot { returns: true } = what {
             let user = self.client(agent).user as usize;

@@ -104,7 +104,7 @@ impl Shrinker<'_> {
         }
         let mut few = plan.clone();
         self.remove_users_at_once(&mut few, script(plan).0.len().div_ceil(8));
-        // Otherwise a long chain of steps, which is hard to cut once it has holes.
+        // More users are a long chain of steps, which is hard to cut once it has holes.
         if script(&few).0.len() <= FEW_USERS {
             *plan = few;
         }

@@ -51,7 +51,7 @@ impl MachineClock {
         self.rate < RIGHT - percent
     }
 
-    /// From now on it runs at this rate.
+    /// From now on it runs at this rate, which is not 0.
     pub(super) fn turn(&mut self, now: Time, rate: u32) {
         *self = Self {
             since: self.since.max(now),

@@ -283,7 +283,8 @@ struct Head {
     simulator: Simulator,
 }
 
-/// Reads a result with one or several scenarios.
+/// Reads a result with one or several scenarios. Unknown fields are ignored: a later version adds
+/// some.
 ///
 /// # Errors
 /// The text is not a result.

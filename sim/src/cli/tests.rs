@@ -26,8 +26,8 @@ fn refused(line: &str) -> String {
 
 /// The rows of a table: lines, and what the error of each says.
 fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
-    let rows = table.lines().map(str::trim);
-    rows.filter_map(|row| row.split_once(" => "))
+    let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
+    rows.map(|row| row.split_once(" => ").expect(row))
 }
 
 #[track_caller]

@@ -283,13 +283,15 @@ struct Head {
     simulator: Simulator,
 }
 
-/// Reads a result with one or several scenarios.
+/// Reads a result with one or several scenarios. Unknown fields are ignored: a later version adds
+/// some.
 ///
 /// # Errors
 /// The text is not a result.
 pub fn read(text: &str) -> Result<Results, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     let version = value.get("schema_version").and_then(Value::as_u64);
+    // In another version of the schema, figures have another meaning.
     if let Some(other) = version.filter(|version| *version != u64::from(SCHEMA_VERSION)) {
         return Err(format!(
             "its schema_version is {other}, and this `sim` compares version {SCHEMA_VERSION}"

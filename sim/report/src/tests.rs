@@ -1,8 +1,8 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use self::samples::{
-    crossed, idle_run, many_passed, overlong, passed, refused, stalled_run, stuck, stuck_run,
-    unjudged, unsafe_run,
+    crossed, idle_run, live_run, many_passed, overlong, passed, refused, stalled_run, stuck,
+    stuck_run, unjudged, unsafe_run,
 };
 use super::*;
 use sim_model::names::properties_of;
@@ -76,6 +76,17 @@ fn refusals_that_keep_all_silent() {
 fn users_that_are_stuck() {
     insta::assert_snapshot!(page(&stuck_run()));
     insta::assert_snapshot!(junit(&[stuck_run()]));
+}
+
+#[test]
+fn a_live_run_cannot_be_repeated_and_shows_no_hash() {
+    let passed = page(&live_run());
+    assert!(passed.contains("--stages"), "{passed}");
+    let mut failed = live_run();
+    failed.summary.result.verdict = Verdict::Threshold;
+    for page in [passed, page(&failed)] {
+        assert!(!page.contains("trace hash"), "{page}");
+    }
 }
 
 #[test]

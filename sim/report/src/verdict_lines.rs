@@ -27,7 +27,7 @@ pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
         (None, _) => further_command(&run.file, result),
     };
     lines.extend(command_lines("next:", &next, 6));
-    lines.push(hash(&result.trace_hash));
+    lines.extend(hash_of(result));
     lines
 }
 
@@ -53,6 +53,12 @@ fn pace(result: &RunResult) -> String {
     }
     let ratio = times(result.virtual_ms / result.wall_ms);
     format!("{took} in {} ({ratio})", milliseconds(result.wall_ms))
+}
+
+/// The hash of a run; a live one cannot be repeated, and has none.
+fn hash_of(result: &RunResult) -> Option<Line> {
+    let is_virtual = result.live.is_none();
+    is_virtual.then(|| hash(&result.trace_hash))
 }
 
 /// The hash, which is the same in every run with this seed.
@@ -86,9 +92,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines.extend(look.flat_map(|path| command_lines("look", path, INDENT)));
     let end = format!(" {} · exit {}", result.verdict.name(), result.exit_code);
     lines.push(Line::new().with(Style::Bad, "FAIL").text(&end));
-    if result.live.is_none() {
-        lines.push(hash(&result.trace_hash));
-    }
+    lines.extend(hash_of(result));
     lines
 }
 

@@ -7,8 +7,8 @@ use sim_scenario::did_you_mean;
 
 use super::Cli;
 
-/// The arguments that name files to read.
-const READ: [&str; 5] = ["files", "file", "before", "after", "bundle"];
+/// The arguments that name files to read. The `journal` is that of a replay: a run's is a folder.
+const READ: [&str; 5] = ["files", "file", "before", "after", "journal"];
 
 /// The options that name files to write.
 const WRITTEN: [&str; 7] = [

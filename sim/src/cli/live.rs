@@ -41,10 +41,15 @@ pub struct LiveArgs {
     )]
     pub nemesis: Option<NemesisCommand>,
     /// Judge by the server's journal in this folder, too
-    #[arg(long, value_name = "DIR", requires = "target")]
+    #[arg(
+        long = "journal",
+        id = "journal_folder",
+        value_name = "DIR",
+        requires = "target"
+    )]
     pub journal: Option<PathBuf>,
     /// The server's program, which reads that folder
-    #[arg(long, value_name = "PROGRAM", requires = "journal")]
+    #[arg(long, value_name = "PROGRAM", requires = "journal_folder")]
     pub server: Option<PathBuf>,
     /// A limit the server was started with: turn_limit=none
     #[arg(long = "limit", value_name = "KEY=VALUE", requires = "target")]

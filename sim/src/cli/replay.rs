@@ -12,7 +12,7 @@ use super::{count, whole};
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ReplayArgs {
     /// A server's folder, or a file that `talking-stick records` wrote
-    #[arg(id = "bundle", value_name = "JOURNAL")]
+    #[arg(value_name = "JOURNAL")]
     pub journal: PathBuf,
     /// The last position to replay
     #[arg(long, value_name = "POSITION", value_parser = count::<u64>(), allow_negative_numbers = true)]

@@ -26,8 +26,8 @@ fn refused(line: &str) -> String {
 
 /// The rows of a table: lines, and what the error of each says.
 fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
-    let rows = table.lines().map(str::trim);
-    rows.filter_map(|row| row.split_once(" => "))
+    let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
+    rows.map(|row| row.split_once(" => ").expect(row))
 }
 
 #[track_caller]
@@ -226,6 +226,7 @@ fn invalid_arguments_are_refused() {
         sim explore a.yaml --for 0s => no time at all
         sim explore a.yaml --seeds 7 --unguided => --seek
         sim explore a.yaml --seeds 7 --seek luck => stick-wait
+        sim exhaust --users 1 => from 2 to 5
         sim compare a.json => <B.json>
         sim compare a.json b.json --noise 200% => below 100%
         sim exhaust --world lobby => line, room, cluster, all

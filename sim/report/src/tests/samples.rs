@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::trace::ObservedLine;
 use crate::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use sim_model::outcome::{
-    Charts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, RunResult, Stuck, Summary,
-    Timeline, Verdict, Violation,
+    Charts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, Requests, RunResult,
+    Starts, Stuck, Summary, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Persona, Workload};
 use sim_model::protocol::User;
@@ -91,6 +91,19 @@ fn merge(value: &mut Value, other: &Value) {
     } else {
         *value = other.clone();
     }
+}
+
+/// A run against a live server, which passed.
+pub(crate) fn live_run() -> FinishedRun {
+    passed_but(json!({
+        "live": {
+            "target": "http://127.0.0.1:8894", "protocol": "http", "rate_scale": 1.0, "suffix": "-abc",
+            "starts": Starts::default(), "requests": Requests::default(),
+            "offered_per_second": 116.0, "achieved_per_second": 116.0,
+            "scheduling_delay": MetricResult::default(), "uncorrected": {}, "ignored": [],
+            "lacking": [], "left_out": [], "driver_busy": 0.0, "remarks": [],
+        },
+    }))
 }
 
 /// 200 seeds, which passed.

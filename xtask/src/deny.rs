@@ -13,7 +13,7 @@ use crate::outcome::skipped;
 /// The version of cargo-deny to install if it is missing.
 const VERSION: &str = "0.20.2";
 
-/// Checks `deny.toml` and `xtask/layers.toml`. Installs cargo-deny first if it is missing.
+/// Checks `.cargo/deny.toml` and `xtask/layers.toml`. Installs cargo-deny first if it is missing.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     installed(sh)?;
     cmd!(sh, "cargo deny --workspace check bans licenses sources").run()?;

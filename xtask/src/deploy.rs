@@ -65,7 +65,7 @@ const SCHEMAS: [(&str, &[&str]); 3] = [
     ("github-actions", &["action.yml"]),
 ];
 
-/// Checks all files.
+/// Checks files for containers, Kubernetes and GitHub by the schemas that two Python packages bring along.
 ///
 /// # Errors
 /// Which file differs from its schema; the program has printed where.

@@ -120,7 +120,8 @@ const LAST: usize = 10_000;
 /// The number of commands drawn from the mix for each round.
 const DRAWN: usize = 1_000;
 
-/// Measures all operations with `size` participants.
+/// Measures all operations with `size` participants: commands, participants, rooms, idle streams,
+/// journalled calls.
 pub(super) fn measure_all(size: usize, meter: &mut Meter) {
     for matching in [Matching::Fifo, Matching::Interests] {
         let mut population = Population::new(size, matching, Pace::Still);

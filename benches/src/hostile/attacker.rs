@@ -249,6 +249,7 @@ impl Hostile {
     }
 }
 
+/// The attacks, each repeated without pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Attack {
     /// Requests of the largest allowed size, and larger ones.

@@ -141,7 +141,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MORE: f64 = 1.03;
 const IN_VAIN: usize = 2;
 
-/// Adds the stages to the samples. Returns remarks.
+/// Reads on more and more connections at once, until more of them do not increase the throughput.
+/// Adds these stages to the samples. Returns remarks.
 fn saturate(
     clients: &mut ProbeClients<'_>,
     samples: &mut Samples,

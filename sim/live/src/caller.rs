@@ -462,7 +462,7 @@ pub(super) fn read(
         Protocol::Http => &body,
         Protocol::Mcp20260728 | Protocol::Mcp20251125 => &body["result"]["structuredContent"],
     };
-    let reply = match content.is_null() && !body["error"].is_null() {
+    let reply = match content.is_null() && body["error"].is_object() {
         true => Some(refused("rpc_error", None)),
         false => net.reader().reply(&ask.op, content),
     };

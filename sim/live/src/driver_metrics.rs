@@ -1,5 +1,5 @@
 //! The driver's metrics of a live run: its own delay, latencies without the correction for it, and
-//! the calls sent.
+//! the calls sent; and how busy its own threads were.
 
 use chat_types::{Span, Time};
 
@@ -136,7 +136,11 @@ const WINDOW: Span = Span::millis(200);
 /// From this share of a thread's time on, the thread is the bottleneck.
 const BUSY: f64 = 0.8;
 
-/// The load of the driver's threads.
+/// How busy the driver's own threads were while it was late.
+///
+/// Late actions alone do not show that the driver is the bottleneck: on a machine whose processors
+/// are taken by others, the server's among them, a driver with little work is late as well. So the
+/// processor time of the driver is measured, over the windows that have a late action.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DriverLoad {
     /// The beginning of the present window, and the processor time until then.

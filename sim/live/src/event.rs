@@ -108,7 +108,7 @@ fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
             text: said(text("message").unwrap_or_default()).into(),
             epoch: epoch(),
         },
-        "partner.disconnected" => Body::PartnerDisconnected(reason(text("reason")?)?),
+        "partner.disconnected" => Body::PartnerDisconnected(EndReason::named(text("reason")?)?),
         "partner.away" => Body::PartnerAway(who("partner")?),
         "partner.reconnected" => Body::PartnerReconnected(who("partner")?),
         "user.joined" => Body::Joined(user()?),
@@ -152,12 +152,10 @@ fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
 }
 
 fn lost_range(lost: &Value, names: &Names) -> LostRange {
-    use Membership::{Joined, Kicked, Left, Matched};
     let text = |key: &str| lost[key].as_str();
     let number = |key: &str| lost[key].as_u64().unwrap_or_default();
     let flag = |key: &str| lost[key].as_bool().unwrap_or_default();
     let epoch = Epoch(number("epoch"));
-    let mine = [Matched, Joined, Left, Kicked].into_iter();
     let sticks = [
         StickLoss::Granted(epoch),
         StickLoss::Released(epoch),
@@ -168,18 +166,12 @@ fn lost_range(lost: &Value, names: &Names) -> LostRange {
         from: RoomSeq(number("from_room_seq")),
         to: RoomSeq(number("to_room_seq")),
         messages: number("messages"),
-        you: { mine }.find(|you| lost["you"] == you.name()),
+        you: text("you").and_then(Membership::named),
         members_changed: flag("members_changed"),
-        stick: { sticks.into_iter() }.find(|loss| lost["stick"] == loss.name()),
+        stick: sticks.into_iter().find(|loss| lost["stick"] == loss.name()),
         stick_changed: flag("stick_changed"),
-        ended: text("ended").and_then(reason),
+        ended: text("ended").and_then(EndReason::named),
     }
-}
-
-fn reason(text: &str) -> Option<EndReason> {
-    use EndReason::{Blocked, Closed, Left, Timeout, TurnLimit};
-    let all = [Left, Timeout, Blocked, TurnLimit, Closed].into_iter();
-    { all }.find(|reason| reason.name() == text)
 }
 
 #[cfg(test)]

@@ -13,11 +13,12 @@
 //!
 //! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `caller.rs`
 //! has the tasks and makes requests, and `listening.rs` reads streams. `ask.rs`,
-//! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
-//! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
-//! scenario to them, `driver_metrics.rs` measures the driver itself, `watch.rs` notices that the
-//! server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters
-//! all users. `calibrate.rs` measures the server without users.
+//! `reply.rs` and `event.rs` translate between users' words and JSON, of which `shape.rs` has the
+//! types, `request.rs` and `wire.rs` between JSON and HTTP. `probe.rs` probes the server's
+//! capabilities, `prepare.rs` adapts the scenario to them, `driver_metrics.rs` measures the driver
+//! itself, `watch.rs` notices that the server is gone, `nemesis.rs` runs a program that makes
+//! faults, and `unregister.rs` unregisters all users. `calibrate.rs` measures the server without
+//! users.
 
 mod ask;
 mod calibrate;
@@ -35,6 +36,7 @@ mod prepare;
 mod probe;
 mod reply;
 mod request;
+mod shape;
 mod target;
 #[cfg(feature = "tls")]
 mod tls;

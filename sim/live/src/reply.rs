@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::clock::{Clock, timestamp};
 use super::event::{Received, said};
 use super::names::{Names, code};
+use super::shape::{is_event, is_reply};
 use sim_model::protocol::{
     Answer, Attendance, Body, Command, Earlier, Epoch, Event, Member, Notice, NoticeKind, Op,
     Outcome, Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
@@ -48,10 +49,11 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// Converts the answer to a call. None if it is invalid.
     pub(super) fn reply(&self, op: &Op, json: &Value) -> Option<ParsedReply> {
-        json.as_object()?;
+        if !is_reply(json) {
+            return None;
+        }
         let error = &json["error"];
         if !error.is_null() {
-            error.as_object()?;
             let retry_after = error["retry_after_ms"].as_u64().map(Span::millis);
             let mut reply = refused(
                 code(error["code"].as_str().unwrap_or_default()),
@@ -76,7 +78,7 @@ impl Reader<'_> {
 
     /// Parses a page of an inbox.
     pub(super) fn page(&self, body: &[u8]) -> Option<ParsedPage> {
-        let json: Value = serde_json::from_slice(body).ok()?;
+        let json: Value = serde_json::from_slice(body).ok().filter(is_reply)?;
         Some(ParsedPage {
             events: self.events(&json),
             cursor: json["cursor"].as_u64()?,
@@ -86,7 +88,7 @@ impl Reader<'_> {
 
     /// Parses a pushed event.
     pub(super) fn event(&self, text: &str) -> Option<Received> {
-        let json = serde_json::from_str(text).ok()?;
+        let json: Value = serde_json::from_str(text).ok().filter(is_event)?;
         Received::read(&json, self.names, self.clock)
     }
 
@@ -383,7 +385,9 @@ mod tests {
         assert!(refusal.is_retryable());
         assert_eq!(refusal.retry_after, Some(Span::millis(50)));
         assert_eq!(refusal.earlier, Earlier::Unknown);
-        for odd in [json!({}), json!([]), json!({ "status": "matched" })] {
+        let mistyped = json!({ "user_id": "user_7", "position": 2, "handle": 1 });
+        let matched = json!({ "status": "matched" });
+        for odd in [json!({}), json!([]), matched, mistyped] {
             assert!(reply(&enter(), &odd).is_none(), "{odd}");
         }
     }

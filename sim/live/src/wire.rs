@@ -105,6 +105,11 @@ impl Connector {
         }
         Ok(Box::new(stream))
     }
+
+    /// Opens a connection to this server for requests.
+    ///
+    /// # Errors
+    /// There is no connection, or no HTTP on it.
     async fn open(&self, door: usize) -> Result<Line, WireError> {
         let stream = self.connect(door).await.map_err(WireError::of)?;
         let opened = handshake(TokioIo::new(stream)).await;

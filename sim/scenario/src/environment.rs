@@ -238,7 +238,7 @@ fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
     Ok(config)
 }
 
-/// Parses keys of a configuration, each on its own.
+/// Parses keys of a configuration, each on its own, so that an error has a place.
 fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fields<'n>, Config)> {
     let keys = Config::KEYS.iter().map(|key| key.name).collect();
     let (fields, mut problems) = Fields::named(node, what, keys)?;

@@ -1,4 +1,5 @@
-//! Compares counts with the baseline: the table, and the violations.
+//! Counts instructions, for which gungraun runs each bench once inside valgrind, and compares the counts
+//! with the baseline: the table, and the violations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

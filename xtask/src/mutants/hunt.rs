@@ -26,8 +26,7 @@ pub(crate) struct Detection {
     pub(crate) detail: String,
     pub(crate) scenario: String,
     pub(crate) seed: u64,
-    /// The number of seeds up to and including the one that failed: its index for `sim explore`.
-    #[serde(alias = "index")]
+    /// The number of seeds up to and including the one that failed.
     pub(crate) seeds: u64,
     /// The number of steps of the shrunk scenario, or of a later failure that could be shrunk; none
     /// if no failure could.
@@ -155,16 +154,37 @@ pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str]) -> Result<Value> {
     })
 }
 
+/// A failure as `sim explore` writes it. Its `seeds` are those that failed so, and are not read.
+#[derive(Deserialize)]
+struct Failure {
+    property: String,
+    detail: String,
+    scenario: String,
+    seed: u64,
+    index: u64,
+    shrunk: Option<ShrunkFailure>,
+}
+
+#[derive(Deserialize)]
+struct ShrunkFailure {
+    steps: u64,
+}
+
 /// The failures of `sim explore`, the earliest first.
 fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
-    let failures = result["failures"].as_array();
-    let failures = failures.context("the result of `sim explore` has no failures list")?;
-    let finds = failures.iter().map(|failure| {
-        let steps = failure["shrunk"]["steps"].as_u64();
-        let find = Detection::deserialize(failure)?;
-        anyhow::Ok(Detection { steps, ..find })
+    let failures = result
+        .get("failures")
+        .context("the result of `sim explore` has no failures list")?;
+    let failures: Vec<Failure> = Vec::deserialize(failures)?;
+    let finds = failures.into_iter().map(|failure| Detection {
+        property: failure.property,
+        detail: failure.detail,
+        scenario: failure.scenario,
+        seed: failure.seed,
+        seeds: failure.index,
+        steps: failure.shrunk.map(|shrunk| shrunk.steps),
     });
-    let mut finds = finds.collect::<Result<Vec<_>>>()?;
+    let mut finds: Vec<_> = finds.collect();
     finds.sort_by_key(|find| find.seeds);
     Ok(finds)
 }
@@ -218,7 +238,7 @@ mod tests {
     fn failures_come_in_the_order_of_their_seeds() {
         let failure = |property: &str, index: u64, shrunk| {
             json!({ "property": property, "detail": "d", "scenario": "s.yaml", "seed": 9,
-                    "index": index, "shrunk": shrunk })
+                    "index": index, "seeds": 2, "shrunk": shrunk })
         };
         let late = failure("bounded", 40, json!({ "steps": 6 }));
         let early = failure("panic", 3, json!(null));

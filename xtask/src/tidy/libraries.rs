@@ -1,5 +1,5 @@
 //! Libraries that a crate must not use: nothing in the core provides clocks, threads, sockets or
-//! unnamed randomness. Which of our own crates may use which, deny.toml says.
+//! unnamed randomness. Which of our own crates may use which, xtask/layers.toml says.
 
 use super::{Finding, Source, finding};
 

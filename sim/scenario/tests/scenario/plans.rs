@@ -382,6 +382,6 @@ fn a_text_alone_is_sent_and_a_percentage_is_a_probability() {
     assert_eq!(always, Ratio::new(1, 1).unwrap());
     for wrong in ["101%", "%", ".5%", "1.%", "0.00001%", "-1%", "99999999999%"] {
         let loss = format!("{wrong:?}");
-        assert!(read("push", &loss).is_err(), "{wrong}");
+        assert!(read("send: hello", &loss).is_err(), "{wrong}");
     }
 }

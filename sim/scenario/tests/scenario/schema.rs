@@ -102,7 +102,8 @@ fn the_schema_names_everything() {
     let text = schema().to_string();
     let points = sim_model::outcome::Point::ALL.iter();
     let metrics = sim_model::plan::Metric::ALL.iter();
-    let names = { sim_model::names::PROPERTIES.into_iter() }
+    let properties = sim_model::names::PROPERTIES.into_iter();
+    let names = properties
         .chain(metrics.map(|metric| metric.name()))
         .chain(sim_model::protocol::EVENTS)
         .chain(points.map(|point| point.name()));

@@ -44,7 +44,7 @@ pub struct Next {
     pub after: Place,
     /// The entries of a batch, and its record of the journal.
     pub batch: Option<(Record, Arc<[u8]>)>,
-    /// The digest of the state, and the position of its last entry, as a heartbeat has them.
+    /// The position of the last entry, and the digest of the state there, as a heartbeat has them.
     pub heartbeat: Option<(Position, u64)>,
 }
 

@@ -232,7 +232,7 @@ const FILES_OF_REALM: u64 = 24;
 macro_rules! capacity {
     (pools { $($pool:ident $pool_name:literal $pool_words:literal $share:expr;)* }
      rates { $($rate:ident $rate_name:literal $rate_words:literal $speed:expr;)* }) => {
-        /// The sizes of all pools and rates of one source.
+        /// The sizes of all pools, and the rates of one source; without a rate there is no limit.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Limits {
             /// The resident memory, in bytes, above which requests that hold memory are refused.

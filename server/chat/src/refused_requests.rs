@@ -71,7 +71,7 @@ impl std::fmt::Display for Peer {
     }
 }
 
-/// The recently refused sources.
+/// The recently refused sources. Lines are logged under the lock, because the log's writer never waits.
 #[derive(Debug, Default)]
 pub struct RefusedRequests(Mutex<Table>);
 

@@ -15,7 +15,7 @@ use chat_cluster::{FORMAT, LogSnapshot, Place, Unfit};
 use chat_core::{Config, Continuity, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, LogReader, OpenError, RecordCopy};
-use server_storage::journal::{FoundJournal, new_identity};
+use server_storage::journal::{DatabaseError, FoundJournal, new_identity};
 
 use super::{ClusterError, NO_IDENTITY};
 
@@ -41,7 +41,10 @@ pub(super) async fn identity(
             if let Some(own) = own.filter(|own| own.last() > Position(0)) {
                 return Err(lost(own));
             }
-            let drawn = known.map_or_else(new_identity, |known| Ok(known.clone()))?;
+            let drawn = match known {
+                Some(known) => known.clone(),
+                None => new_identity().map_err(DatabaseError::from)?,
+            };
             let drawn = postcard::to_stdvec(&drawn)?;
             reader.identity(Some(&drawn)).await?.unwrap_or(drawn)
         }

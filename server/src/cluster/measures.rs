@@ -112,8 +112,11 @@ impl LogPace {
         let is_over = |at: &Instant| now.duration_since(*at) >= AGAIN;
         if is_slow {
             self.slow = Some(now);
-            let is_due = self.said.as_ref().is_none_or(is_over);
-            return is_due.then(|| self.said.replace(now)).map(|_| true);
+            if self.said.as_ref().is_none_or(is_over) {
+                self.said = Some(now);
+                return Some(true);
+            }
+            return None;
         }
         self.slow.take_if(|slow| is_over(slow))?;
         self.said.take().map(|_| false)

@@ -12,9 +12,13 @@ const STEP: Span = Span::secs(1);
 /// How far the last entry may be ahead of the wall clock before an operator should know.
 const AHEAD: Span = Span::secs(60);
 
-/// The clocks of a machine: the wall clock, which may be set forwards and back; and the time since some
-/// instant, which never goes back, and may stop while the machine sleeps.
-pub type MachineClocks = Box<dyn Fn() -> (Time, Duration) + Send + Sync>;
+/// The clocks of a machine. Each is read alone: most looks are at the steady one.
+pub struct MachineClocks {
+    /// The wall clock, which may be set forwards and back.
+    pub wall: Box<dyn Fn() -> Time + Send + Sync>,
+    /// The time since some instant, which never goes back, and may stop while the machine sleeps.
+    pub steady: Box<dyn Fn() -> Duration + Send + Sync>,
+}
 
 /// Wall-clock time that never goes back: a steady clock advances from where the wall clock was, and
 /// follows it forwards when it is asked to.
@@ -42,13 +46,17 @@ impl Clock {
     #[must_use]
     pub fn start_after(last: Time) -> Self {
         let began = Instant::now();
-        Self::of(Box::new(move || (wall(), began.elapsed())), last)
+        let machine = MachineClocks {
+            wall: Box::new(wall),
+            steady: Box::new(move || began.elapsed()),
+        };
+        Self::of(machine, last)
     }
 
     /// A clock by these of a machine, as for [`Clock::start_after`].
     #[must_use]
     pub fn of(machine: MachineClocks, last: Time) -> Self {
-        let (wall, _) = machine();
+        let wall = (machine.wall)();
         let ahead = last.since(wall);
         if ahead > AHEAD {
             tracing::warn!(
@@ -67,19 +75,14 @@ impl Clock {
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.at((self.machine)().1)
-    }
-
-    fn at(&self, steady: Duration) -> Time {
         let began = self.began.load(Ordering::Relaxed);
-        Time(began.saturating_add(micros(steady)))
+        Time(began.saturating_add(micros((self.machine.steady)())))
     }
 
     /// Follows the wall clock forwards. Returns the length of a step, as after a sleep of the machine.
     /// After a step back the time goes on as before.
     pub fn follow(&self) -> Option<Span> {
-        let (wall, steady) = (self.machine)();
-        let ahead = wall.since(self.at(steady));
+        let ahead = (self.machine.wall)().since(self.now());
         self.began.fetch_add(ahead.0, Ordering::Relaxed);
         (ahead >= STEP).then_some(ahead)
     }
@@ -140,12 +143,12 @@ mod tests {
         }
 
         fn clock(&self, last: Time) -> Clock {
-            let clocks = Arc::clone(&self.0);
-            let read = move || {
-                let (wall, steady) = *clocks.lock().unwrap();
-                (Time(wall), Duration::from_micros(steady))
+            let (wall, steady) = (Arc::clone(&self.0), Arc::clone(&self.0));
+            let machine = MachineClocks {
+                wall: Box::new(move || Time(wall.lock().unwrap().0)),
+                steady: Box::new(move || Duration::from_micros(steady.lock().unwrap().1)),
             };
-            Clock::of(Box::new(read), last)
+            Clock::of(machine, last)
         }
     }
 

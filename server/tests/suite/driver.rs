@@ -14,7 +14,7 @@ use server_chat::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
 use server_chat::view::View;
-use server_storage::clock::Clock;
+use server_storage::clock::{Clock, MachineClocks};
 use server_storage::journal::{Fate, FateReporter, Journal, NoWrite};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
@@ -473,11 +473,11 @@ async fn a_pause_of_the_process_moves_deadlines() {
     journal.loosen();
     let began = tokio::time::Instant::now();
     // Clocks that the test moves with those of the runtime.
-    let clocks = move || {
-        let steady = began.elapsed();
-        (Time(0) + Span::secs(1_000_000 + steady.as_secs()), steady)
+    let clocks = MachineClocks {
+        wall: Box::new(move || Time(0) + Span::secs(1_000_000 + began.elapsed().as_secs())),
+        steady: Box::new(move || began.elapsed()),
     };
-    let clock = Clock::of(Box::new(clocks), Time(0));
+    let clock = Clock::of(clocks, Time(0));
     let node = Box::new(journal);
     let (client, _running) = driver::start(
         Node::start(Config::default(), 7),

@@ -123,9 +123,11 @@ impl Rate {
         let next = (spent + speed.time(amount)).min(now + burst + MAX_WAIT);
         Self::keep(&mut whole_at, source, next);
         let wait = next.duration_since(now).saturating_sub(burst);
-        let waits = !wait.is_zero();
-        self.waited.fetch_add(waits.into(), Ordering::Relaxed);
-        waits.then_some(wait)
+        if wait.is_zero() {
+            return None;
+        }
+        self.waited.fetch_add(1, Ordering::Relaxed);
+        Some(wait)
     }
 
     /// Books work that was done. All of it counts, so that the source waits, or is refused, until it

@@ -193,7 +193,10 @@ impl Renderer<'_> {
             true => user.user_id.clone(),
             false => self.fence.enclose(&user.user_id),
         };
-        name.map_or_else(|| id.clone(), |name| format!("{name} ({id})"))
+        match name {
+            Some(name) => format!("{name} ({id})"),
+            None => id,
+        }
     }
 
     fn members(&mut self, room: &str, all: &[MemberView]) {

@@ -27,18 +27,21 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
     let mut so_far = said.len();
     let seed = mix(u64::from(agent.0), u64::from(count));
     let mut drawn = 0;
+    // Taken apart once: to walk through the lists for each character would cost more than the text.
+    let words: Vec<&str> = WORDS.split(' ').collect();
+    let odd: Vec<char> = ODD.chars().collect();
     while so_far < length {
         drawn += 1;
         let bits = mix(seed, drawn);
         match alphabet {
             Alphabet::Words => {
-                let word = word(bits);
+                let word = pick(words.iter().copied(), bits);
                 said.push_str(word);
                 said.push(' ');
                 so_far += word.chars().count() + 1;
             }
             Alphabet::Unicode => {
-                said.push(pick(ODD.chars(), bits));
+                said.push(pick(odd.iter().copied(), bits));
                 so_far += 1;
             }
         }

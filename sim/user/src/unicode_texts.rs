@@ -1,7 +1,7 @@
 //! Texts beyond ASCII: words of many scripts, and arbitrary characters.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chat_types::mix;
 
@@ -18,6 +18,11 @@ const WORDS: &str = "naïve Straße smörgåsbord Ænigma İstanbul привет
 const ODD: &str = "aZ0 .éßıİжΩשمन\u{e48}漢한\u{301}\u{327}\u{20dd}🦀👩\u{200d}\u{fe0f}🇫🇷\u{202e}\u{200f}\
     \u{200b}\u{feff}𝔘𠜎\u{ffff}\u{10ffff}\u{1}\u{7f}\t\n\"\\";
 
+/// Both taken apart: to walk through the whole string for each character of a text would cost more
+/// than the rest of the text.
+static WORD_LIST: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split(' ').collect());
+static ODD_LIST: LazyLock<Vec<char>> = LazyLock::new(|| ODD.chars().collect());
+
 /// A text of exactly `length` characters. Like ASCII texts, it begins with the numbers of its
 /// speaker and of the text.
 pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) -> Arc<str> {
@@ -27,21 +32,18 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
     let mut so_far = said.len();
     let seed = mix(u64::from(agent.0), u64::from(count));
     let mut drawn = 0;
-    // Taken apart once: to walk through the lists for each character would cost more than the text.
-    let words: Vec<&str> = WORDS.split(' ').collect();
-    let odd: Vec<char> = ODD.chars().collect();
     while so_far < length {
         drawn += 1;
         let bits = mix(seed, drawn);
         match alphabet {
             Alphabet::Words => {
-                let word = pick(words.iter().copied(), bits);
+                let word = word(bits);
                 said.push_str(word);
                 said.push(' ');
                 so_far += word.chars().count() + 1;
             }
             Alphabet::Unicode => {
-                said.push(pick(odd.iter().copied(), bits));
+                said.push(pick(ODD_LIST.iter().copied(), bits));
                 so_far += 1;
             }
         }
@@ -51,7 +53,7 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
 
 /// A word of some script, chosen by these bits.
 pub(super) fn word(bits: u64) -> &'static str {
-    pick(WORDS.split(' '), bits)
+    pick(WORD_LIST.iter().copied(), bits)
 }
 
 /// An element of a list, chosen by these bits.

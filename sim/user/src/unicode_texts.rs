@@ -86,6 +86,12 @@ mod tests {
     }
 
     #[test]
+    fn draws_choose_among_all_words_and_odd_characters() {
+        assert_eq!((WORD_LIST.len(), ODD_LIST.len()), (24, 40));
+        assert!(WORD_LIST.iter().all(|word| !word.is_empty()));
+    }
+
+    #[test]
     fn one_call_gives_one_text() {
         let of = |count| text(Alphabet::Unicode, Agent(1), count, 60);
         assert_eq!(of(1), of(1));

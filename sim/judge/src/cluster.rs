@@ -62,7 +62,8 @@ chat_types::listed! {
         /// A read shows all that was accepted before it began: who answers a call owned the log when it
         /// arrived.
         FreshReads "cluster_fresh_reads",
-        /// What a member appends is in the log in time, or is known not to be.
+        /// What a member appends is in the log in time, or is known not to be. This needs the
+        /// plan of a scenario.
         LogProgress "cluster_log_progress",
         /// A member that departs leaves no call open. After the faults, clients are served, members
         /// follow, one of them owns the log, calls are answered.

@@ -9,8 +9,7 @@ use sim_model::outcome::{PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
-use crate::difference::Difference;
-use crate::difference::Fact;
+use crate::difference::{Difference, Fact};
 use crate::sentence::Sentence;
 
 /// One violation: the property, the time, and the two facts that differ.

@@ -326,7 +326,7 @@ const RULES: [Rule; 25] = [
         },
         ..Rule::NONE
     },
-    // Claims are granted in their order: not to different members.
+    // Claims are granted in their order. Two different grants are to different members.
     Rule {
         property: Property::StickOrder,
         counts: &[Comparison::Claim, Comparison::Claimed],

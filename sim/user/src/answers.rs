@@ -123,6 +123,7 @@ impl VirtualUser {
     /// Records what an answer says about the client's rooms.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
         match outcome {
+            // It waits in the queue: events can be expected again.
             Ok(Response::Done(Reply::Waiting { .. })) => self.rooms.is_deserted = false,
             Ok(Response::Done(Reply::Matched { room, partner, .. })) => {
                 self.rooms.find(*room, Some(partner.id));

@@ -17,9 +17,9 @@
 //! ```
 //!
 //! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
-//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await` and the user, `registration.rs`
-//! holds the client's identity, `stream.rs` its event stream, `inbox.rs` the received events,
-//! `rooms.rs` its rooms, and `manual.rs` how its world drives and sees it.
+//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await` and drains the inbox,
+//! `registration.rs` holds the client's identity, `stream.rs` its event stream, `inbox.rs` the
+//! received events, `rooms.rs` its rooms, and `manual.rs` how its world drives and sees it.
 
 mod action;
 mod answers;

@@ -99,6 +99,12 @@ mod tests {
     }
 
     #[test]
+    fn draws_choose_among_all_shared_and_odd_names() {
+        let counts = [SHARED, ODD].map(|names| names.split('/').count());
+        assert_eq!(counts, [10, 38]);
+    }
+
+    #[test]
     fn odd_names_have_lengths_around_the_limit() {
         let lengths: Vec<usize> = many(Naming::Odd)
             .iter()

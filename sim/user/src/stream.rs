@@ -10,11 +10,11 @@ use super::calls::pause;
 pub(super) enum State {
     /// There is no stream, and none is needed now.
     Closed,
-    /// Requested; cancelled and requested again at `due`.
+    /// Requested; cancelled and requested again at `renewal_due`.
     Opening,
     /// Open.
     Open,
-    /// Broken or refused; opened again at `due`.
+    /// Broken or refused; opened again at `renewal_due`.
     Broken,
 }
 
@@ -23,6 +23,7 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct EventStream {
     state: State,
+    /// The number of the latest opening.
     pub(super) generation: u32,
     /// The number of failures since it was last open.
     failures: u32,

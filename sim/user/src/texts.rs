@@ -1,5 +1,6 @@
 //! Texts of virtual users' messages, and replacement names.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::Agent;
@@ -13,7 +14,9 @@ const FILLER: &str = "so we went on about the weather and the wares, and who wou
 /// A text of exactly `length` characters. It begins with a tag that is unique in the run (the
 /// speaker, and the number of the text), unless it is too short for one.
 pub(super) fn text(agent: Agent, count: u32, length: usize) -> Arc<str> {
-    let mut said = format!("{}.{count} ", agent.0);
+    let mut said = String::with_capacity(length + FILLER.len());
+    // Writing to a string cannot fail.
+    let _ = write!(said, "{}.{count} ", agent.0);
     while said.len() < length {
         said.push_str(FILLER);
     }

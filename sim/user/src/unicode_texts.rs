@@ -1,7 +1,7 @@
 //! Texts beyond ASCII: words of many scripts, and arbitrary characters.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chat_types::mix;
 
@@ -17,6 +17,11 @@ const WORDS: &str = "naïve Straße smörgåsbord Ænigma İstanbul привет
 /// escape.
 const ODD: &str = "aZ0 .éßıİжΩשمन\u{e48}漢한\u{301}\u{327}\u{20dd}🦀👩\u{200d}\u{fe0f}🇫🇷\u{202e}\u{200f}\
     \u{200b}\u{feff}𝔘𠜎\u{ffff}\u{10ffff}\u{1}\u{7f}\t\n\"\\";
+
+/// Both taken apart: to walk through the whole string for each character of a text would cost more
+/// than the rest of the text.
+static WORD_LIST: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split(' ').collect());
+static ODD_LIST: LazyLock<Vec<char>> = LazyLock::new(|| ODD.chars().collect());
 
 /// A text of exactly `length` characters. Like ASCII texts, it begins with the numbers of its
 /// speaker and of the text.
@@ -38,7 +43,7 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
                 so_far += word.chars().count() + 1;
             }
             Alphabet::Unicode => {
-                said.push(pick(ODD.chars(), bits));
+                said.push(pick(ODD_LIST.iter().copied(), bits));
                 so_far += 1;
             }
         }
@@ -48,7 +53,7 @@ pub(super) fn text(alphabet: Alphabet, agent: Agent, count: u32, length: usize) 
 
 /// A word of some script, chosen by these bits.
 pub(super) fn word(bits: u64) -> &'static str {
-    pick(WORDS.split(' '), bits)
+    pick(WORD_LIST.iter().copied(), bits)
 }
 
 /// An element of a list, chosen by these bits.
@@ -78,6 +83,12 @@ mod tests {
             let long = text(alphabet, Agent(12), 3, 200);
             assert!(long.starts_with("12.3 ") && long.len() > 260, "{long:?}");
         }
+    }
+
+    #[test]
+    fn draws_choose_among_all_words_and_odd_characters() {
+        assert_eq!((WORD_LIST.len(), ODD_LIST.len()), (24, 40));
+        assert!(WORD_LIST.iter().all(|word| !word.is_empty()));
     }
 
     #[test]

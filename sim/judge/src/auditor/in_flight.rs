@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
 use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 
@@ -89,8 +90,8 @@ type Noticed = (Time, User, (Room, Notice));
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    calls: BTreeMap<Ticket, Pending>,
-    pub(super) streams: BTreeMap<Ticket, Stream>,
+    calls: FxHashMap<Ticket, Pending>,
+    pub(super) streams: FxHashMap<Ticket, Stream>,
     streams_of: BTreeMap<User, Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
@@ -109,9 +110,12 @@ impl InFlight {
         self.calls.get(&ticket)
     }
 
+    /// These calls, in the order in which they came.
     fn calls_that(&self, are_meant: impl Fn(&Pending) -> bool) -> Vec<Ticket> {
         let meant = self.calls.iter().filter(|(_, call)| are_meant(call));
-        meant.map(|(ticket, _)| *ticket).collect()
+        let mut tickets: Vec<Ticket> = meant.map(|(ticket, _)| *ticket).collect();
+        tickets.sort_unstable();
+        tickets
     }
 
     /// The breaks whose answers are delayed, or may be.
@@ -320,10 +324,10 @@ impl InFlight {
         if !self.is_finished {
             return None;
         }
-        let first = self.streams.values().next();
-        let stream = first.map(|stream| Due::StreamEnd(stream.user));
-        let owed = |ticket: &Ticket| self.still_owed(*ticket);
-        stream.or_else(|| self.calls.keys().find_map(owed))
+        let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
+        let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
+        let mut calls = self.calls_that(|_| true).into_iter();
+        stream.or_else(|| calls.find_map(|ticket| self.still_owed(ticket)))
     }
 
     /// The number of the participant's streams that are open by reader id, or are being opened.

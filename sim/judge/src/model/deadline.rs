@@ -1,16 +1,17 @@
 //! Deadlines, the passing of time, the return after downtime, and the numbers of a lost life, which
 //! are passed. // 2.3, 2.6, 2.7
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chat_types::{Config, Continuity, Span, Time};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{Room, User};
 use sim_model::server::NextNumbers;
 
 use super::Model;
 
 /// A kind of deadline. Deadlines at the same instant fire in this order. // 2.3
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Deadline {
     /// A participant goes away, or is forgotten.
     Presence(User),
@@ -23,7 +24,7 @@ pub(crate) enum Deadline {
 /// All deadlines, also in the order in which they fire.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    instants: BTreeMap<Deadline, Time>,
+    instants: FxHashMap<Deadline, Time>,
     in_order: BTreeSet<(Time, Deadline)>,
 }
 

@@ -203,7 +203,7 @@ impl Model {
                 let (mut sharing, mut accepting): (Vec<_>, Vec<_>) =
                     waiters.partition(|(_, waiter)| shared(waiter) > 0);
                 // The sort is stable: of equals, the one that entered first.
-                sharing.sort_by_key(|(_, waiter)| std::cmp::Reverse(shared(waiter)));
+                sharing.sort_by_cached_key(|(_, waiter)| std::cmp::Reverse(shared(waiter)));
                 accepting.retain(|(_, waiter)| !insists && waiter.patience.is_none());
                 sharing.into_iter().chain(accepting).collect()
             }

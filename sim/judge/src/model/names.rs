@@ -388,17 +388,19 @@ impl Model {
         yielding: &BTreeSet<User>,
     ) -> Result<Option<User>, Refusal> {
         let of_address = self.by_address.get(&from).copied().unwrap_or_default();
-        let all = self.participants.numbers().into_iter().map(User);
-        let others = all.filter(|user| !yielding.contains(user));
+        let others = || {
+            let all = self.participants.numbers().into_iter().map(User);
+            all.filter(move |user| !yielding.contains(user))
+        };
         // Those that give way are all of this address.
         if of_address as usize - yielding.len() >= self.config.max_per_address as usize {
-            let first = self.first_to_give_way(others, from);
+            let first = self.first_to_give_way(others(), from);
             let limit = self.config.max_per_address;
             return first.map(Some).ok_or(refuse_at(Code::AddressFull, limit));
         }
         if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
             return self
-                .longest_away(others)
+                .longest_away(others())
                 .map(Some)
                 .ok_or(refuse(Code::ServerFull));
         }

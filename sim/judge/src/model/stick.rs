@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
 
-use super::deadline::Deadline;
-use super::deadline::pass;
+use super::deadline::{Deadline, pass};
 use super::room::Kind;
 use super::{Body, Model, refuse, refuse_if};
 

@@ -1,18 +1,19 @@
 //! Values with numbers from 1. A number is never reused, and a lost life leaves a hole. // 4.1, 2.7
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 /// A table of the remaining values, by number.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
-    values: BTreeMap<u64, T>,
+    /// Every entry looks up several, and they are large.
+    values: FxHashMap<u64, Box<T>>,
     /// The last number that was given, or may have been.
     last: u64,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        let (values, last) = (BTreeMap::new(), 0);
+        let (values, last) = (FxHashMap::default(), 0);
         Self { values, last }
     }
 }
@@ -31,19 +32,19 @@ impl<T> Table<T> {
     /// Adds a value with the next number.
     pub(super) fn add(&mut self, value: T) -> u64 {
         self.last += 1;
-        self.values.insert(self.last, value);
+        self.values.insert(self.last, Box::new(value));
         self.last
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&T> {
-        self.values.get(&number)
+        self.values.get(&number).map(Box::as_ref)
     }
 
     pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        self.values.get_mut(&number)
+        self.values.get_mut(&number).map(Box::as_mut)
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<T> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<Box<T>> {
         self.values.remove(&number)
     }
 
@@ -52,13 +53,15 @@ impl<T> Table<T> {
         self.values.len()
     }
 
-    /// The remaining values in the order of their numbers.
+    /// The remaining values, in no order.
     pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.values.values()
+        self.values.values().map(Box::as_ref)
     }
 
     /// The numbers of the remaining values, ascending.
     pub(super) fn numbers(&self) -> Vec<u64> {
-        self.values.keys().copied().collect()
+        let mut numbers: Vec<u64> = self.values.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
     }
 }

@@ -17,9 +17,8 @@ use sim_model::server::{
 };
 
 use super::Sentence;
-use crate::difference::Fact;
 use crate::difference::{
-    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Fact, Unsolicited,
 };
 use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 

@@ -60,6 +60,10 @@ pub(crate) enum Word {
         step: Step,
         outcome: PathBuf,
     },
+    /// Plant a bug in a copy of the core, and show how the simulator finds it
+    ///
+    /// Prints the violated property, the smallest run that still violates it, and the file that draws it.
+    Race,
     Mutants(MutantsWords),
     Bench(BenchWords),
     /// Build the server as it is shipped, and measure it

@@ -69,6 +69,7 @@ fn perform(word: Word, sh: &Shell) -> Result<bool> {
             let ended = Outcome::from((step.run)(sh));
             fs::write(outcome, serde_json::to_vec(&ended)?)?;
         }
+        Word::Race => mutants::show_race(sh)?,
         Word::Mutants(words) => return mutate(&words, sh),
         Word::Bench(words) => return count(&words, sh),
         Word::Load { what } => load(&what, sh)?,

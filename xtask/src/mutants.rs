@@ -15,6 +15,7 @@ mod hunt;
 mod live;
 mod mutant;
 mod processes;
+mod race;
 mod survivors;
 mod table;
 mod verdict;
@@ -24,6 +25,7 @@ use clap::Args;
 pub(crate) use generated::run as run_generated;
 pub(crate) use live::run as run_live;
 pub(crate) use processes::run as run_processes;
+pub(crate) use race::show as show_race;
 pub(crate) use table::run as write_table;
 pub(crate) use verdict::{canary, list, run};
 

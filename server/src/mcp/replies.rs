@@ -68,7 +68,7 @@ pub(super) async fn in_words(
     // The library takes the end of any session as done.
     if ends
         && let Some(id) = id
-        && sessions.find(&id.into()).is_err()
+        && sessions.find(id).is_err()
         && !sessions.ids.is_valid(id, &opening)
     {
         return unknown_session();

@@ -238,7 +238,7 @@ impl Sessions {
         Ok((transport, session))
     }
 
-    pub(super) fn find(&self, id: &SessionId) -> Known<Arc<Session>> {
+    pub(super) fn find(&self, id: &str) -> Known<Arc<Session>> {
         let session = lock(&self.known).get(id).cloned();
         session.ok_or(SessionError::Unknown)
     }
@@ -246,7 +246,7 @@ impl Sessions {
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         // The library answers requests for unknown sessions.
-        let Ok(session) = self.find(&id.into()) else {
+        let Ok(session) = self.find(id) else {
             return false;
         };
         match (&session.owner, (self.options.caller)(request).token) {

@@ -1,8 +1,8 @@
 //! Readable texts for the library's terse errors; what is left out of requests before the library
 //! stores them; and batches.
 //!
-//! A batch is several messages in one request, which revision 2025-03-26 alone has. Each is served as
-//! a request of its own, in order, and the answers form a list.
+//! A batch is several messages in one request, which revision 2025-03-26 alone has. Each is served
+//! as a request of its own, in order, and the answers form a list.
 
 use std::sync::Arc;
 

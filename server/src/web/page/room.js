@@ -232,8 +232,8 @@ export function apply(room, event, me) {
   return CHANGES[event.type]?.(room, event, me) === true;
 }
 
-// Applies a notice, which is shown for a moment. A newer server may send some that this page does not
-// know, and that are about no user.
+// Applies a notice, which is shown for a moment. A newer server may send some that this page does
+// not know, and that are about no user.
 export function noticed(room, notice, me, now) {
   if (notice.user?.user_id === me) return;
   if (notice.type === 'user.typing') {

@@ -56,7 +56,8 @@ pub enum StandaloneStream {
 pub struct McpOptions {
     /// The toolsets of `/mcp`; each also has its own path.
     pub toolsets: Vec<Toolset>,
-    /// Whether the list of tools has the schemas of results.
+    /// Whether the list of tools has the schemas of results. They are two fifths of it, and few
+    /// clients show them to models.
     pub output_schemas: bool,
     /// How long a participant may be silent, and how long in the line, as the tools say.
     pub silence: [Span; 2],

@@ -417,7 +417,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The place before the first event of an inbox.
 const BEGINNING: Option<&str> = Some("0");
 
-/// The inboxes that a client follows.
+/// The inboxes that a client follows: their event streams at the server, which are opened again
+/// when they end, and continue where they were.
 #[derive(Clone)]
 struct Pushes {
     upstream: Upstream,

@@ -427,14 +427,15 @@ impl TokenFile {
     /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub fn read_for(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
         let stamp = stamp(path);
-        let tokens = Tokens::read(path, &realm.1)?;
+        let (name, all) = &realm;
+        let tokens = Tokens::read(path, all)?;
         if tokens.is_empty() {
             return Err(TokensError::Empty(path.into()));
         }
         Ok(Self {
             path: path.into(),
             now: Mutex::new(Now {
-                tokens: tokens.of_realm(&realm.0),
+                tokens: tokens.of_realm(name),
                 read: stamp,
                 seen: stamp,
                 is_unread: false,
@@ -500,8 +501,9 @@ impl TokenFile {
     fn try_reload(&self) -> Result<Changes, TokensError> {
         let _reading = lock(&self.reading);
         let stamp = stamp(&self.path);
-        let read = Tokens::read(&self.path, &self.realm.1);
-        let read = read.map(|tokens| tokens.of_realm(&self.realm.0));
+        let (name, all) = &self.realm;
+        let read = Tokens::read(&self.path, all);
+        let read = read.map(|tokens| tokens.of_realm(name));
         let mut now = lock(&self.now);
         // An invalid file is reported once, and not at each check.
         now.read = stamp;

@@ -1,4 +1,4 @@
-//! `GET /events`: the inbox as a stream of server-sent events.
+//! `GET /events`: the inbox as a stream of server-sent events (HTML Living Standard, 9.2).
 //!
 //! A stream buffers at most one page. The next page is read from the inbox when the connection has
 //! space for it. The connection of a reader that stops reading is closed.

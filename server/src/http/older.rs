@@ -210,6 +210,7 @@ impl OlderCall<'_> {
             let asked = command(known.handle.clone(), Command::Reset { room, epoch });
             let (service, origin) = (self.http.service.clone(), self.origin.clone());
             let turn = self.http.options.older_turn;
+            // The epoch is that of this grant: a later one is not released.
             let task = task::spawn(async move {
                 tokio::time::sleep(turn).await;
                 service.ask(Tool::Reset, asked, &origin).await;

@@ -1,8 +1,9 @@
 //! One stream of pushes from several inboxes, each fed from the participant's own node stream.
 //!
 //! A participant that calls in this session is present while such a stream is open (see
-//! [`Follows::called`]); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
-//! was sent. So a client that does not read costs one page, and delays no other.
+//! [`Follows::called`]); a client that knows only a reader id only reads. The next event of an
+//! inbox is requested after the last one was sent. So a client that does not read costs one page,
+//! and delays no other.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -283,8 +284,8 @@ const PREFIX: char = 'c';
 /// The largest number of inboxes in an id.
 const MAX_INBOXES: usize = 128;
 
-/// A resume token: the last pushed event of each inbox. Written `c7.12_9.3`: event 12 of user 7, and event 3 of
-/// user 9. Each event's id contains all cursors, so the last id is enough to resume.
+/// A resume token: the last pushed event of each inbox. Written `c7.12_9.3`: event 12 of user 7,
+/// and event 3 of user 9. Each event's id contains all cursors, so the last id is enough to resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks(BTreeMap<UserId, Seq>);
 

@@ -1,7 +1,8 @@
-//! Readable texts for the library's terse errors; what is left out of requests before the library stores
-//! them; and batches, several messages in one request, which
-//! revision 2025-03-26 alone has: each is served as a request of its own, in order, and the answers
-//! form a list.
+//! Readable texts for the library's terse errors; what is left out of requests before the library
+//! stores them; and batches.
+//!
+//! A batch is several messages in one request, which revision 2025-03-26 alone has. Each is served
+//! as a request of its own, in order, and the answers form a list.
 
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ pub(super) async fn in_words(
     // The library takes the end of any session as done.
     if ends
         && let Some(id) = id
-        && sessions.find(&id.into()).is_err()
+        && sessions.find(id).is_err()
         && !sessions.ids.is_valid(id, &opening)
     {
         return unknown_session();

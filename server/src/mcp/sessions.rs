@@ -238,7 +238,7 @@ impl Sessions {
         Ok((transport, session))
     }
 
-    pub(super) fn find(&self, id: &SessionId) -> Known<Arc<Session>> {
+    pub(super) fn find(&self, id: &str) -> Known<Arc<Session>> {
         let session = lock(&self.known).get(id).cloned();
         session.ok_or(SessionError::Unknown)
     }
@@ -246,7 +246,7 @@ impl Sessions {
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         // The library answers requests for unknown sessions.
-        let Ok(session) = self.find(&id.into()) else {
+        let Ok(session) = self.find(id) else {
             return false;
         };
         match (&session.owner, (self.options.caller)(request).token) {
@@ -287,7 +287,8 @@ impl Sessions {
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         let revision = session.revision.get();
-        // Clients of older revisions parse the data of each event as JSON, and fail at none.
+        // The first event has an id and empty data. Clients of older revisions parse the data of
+        // each event as JSON, and fail at it.
         if revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25) {
             let first = ServerSseMessage::priming(marks.to_string(), RETRY);
             // The channel is empty, so there is space.
@@ -604,7 +605,7 @@ task_local! {
     static CURRENT: Arc<Opening>;
 }
 
-/// The turn to open one, held until the answer.
+/// A request that may open a session: its caller, what it holds meanwhile, and why it was refused.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub(super) caller: RequestOrigin,

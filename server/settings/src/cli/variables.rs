@@ -225,6 +225,10 @@ mod tests {
             limit,
             "there is no variable `TALKING_STICK_LIMIT`; did you mean `TALKING_STICK_LIMITS`?"
         );
+        for flag in WITHOUT {
+            let name = format!("{PREFIX}{}", flag.to_uppercase());
+            assert!(of(&name, "true").is_some(), "{name}");
+        }
         assert!(of("TALKING_STICK_PORT", "9000").is_some());
         assert!(of("TALKING_STICK_SERVICE_NAME", "x").is_some());
     }

@@ -119,7 +119,9 @@ export function actAtOnce(what, body, said, { undo = null, reason = '' } = {}) {
 export const context = (id) => ask('GET', `/admin/context?user_id=${encodeURIComponent(id)}`);
 
 // Rates and times from the server's metrics, in the text format of Prometheus. A metric counts since
-// the start of the server; the difference of two readings is what happened between them. This reads what the operator's view shows.
+// the start of the server; the difference of two readings is what happened between them.
+
+// Reads what the operator's view shows.
 function read(text) {
   const reading = { at: Date.now(), calls: new Map(), refusals: new Map(), turnedAway: new Map(), buckets: [] };
   const counts = { calls: reading.calls, refusals: reading.refusals, turned_away: reading.turnedAway };

@@ -232,9 +232,10 @@ export function apply(room, event, me) {
   return CHANGES[event.type]?.(room, event, me) === true;
 }
 
-// Applies a notice, which is shown for a moment.
+// Applies a notice, which is shown for a moment. A newer server may send some that this page does
+// not know, and that are about no user.
 export function noticed(room, notice, me, now) {
-  if (notice.user.user_id === me) return;
+  if (notice.user?.user_id === me) return;
   if (notice.type === 'user.typing') {
     room.typing.set(notice.user.user_id, { name: notice.user.display_name, until: now + TYPING });
   } else if (notice.type === 'user.waiting') {

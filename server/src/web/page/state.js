@@ -41,7 +41,7 @@ export const state = {
   focus: null,
   // Temporary messages: { id, text, kind, undo }.
   notes: [],
-  // The open dialog, see dialog.js.
+  // The open dialog, see `ask` in field.js.
   dialog: null,
   // The operator's state, see operator.js.
   operator: null,

@@ -228,9 +228,6 @@ pub struct ExplainArgs {
     /// A property, metric, figure, step, fault, point, key or exit code
     #[arg(value_name = "TERM")]
     pub term: Vec<String>,
-    /// Write the terms as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// The completions of a shell.

@@ -73,9 +73,6 @@ pub struct ExploreArgs {
     /// Write a trace of the first failing seed
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Do not shrink failures
-    #[arg(long, hide = true)]
-    pub no_shrink: bool,
     /// Show what every seed drew
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,

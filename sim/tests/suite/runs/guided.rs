@@ -192,7 +192,7 @@ fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
 #[test]
 fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going --no-shrink";
+    let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going";
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {

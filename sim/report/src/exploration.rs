@@ -74,7 +74,7 @@ pub fn exploration(run: &ExplorationReport<'_>, view: &View<'_>) -> String {
 
 /// The command that tries a seed again.
 fn again(run: &ExplorationReport<'_>, trial: &Trial) -> String {
-    explore_command(&run.files[trial.scenario], trial, run.found.mix)
+    explore_command(&run.files[trial.scenario], trial)
 }
 
 fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {

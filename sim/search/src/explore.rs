@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
-    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Mix, PANIC, Point,
-    Progress, Seek, Tally, Trial, Violation, WorstTrial,
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, PANIC, Point, Progress,
+    Seek, Tally, Trial, Violation, WorstTrial,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -44,8 +44,6 @@ pub struct ExploreOptions<'a> {
     pub count: u64,
     /// The seed of all configurations, in place of each trial's own.
     pub draw: Option<u64>,
-    /// The schedules to draw from.
-    pub mix: Mix,
     /// The number of parallel trials.
     pub jobs: NonZeroUsize,
     /// Ends the exploration before the next trial.
@@ -111,7 +109,7 @@ impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> DrawnPlan {
-        let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
+        let mut varied = vary(&self.plans[trial.scenario], trial.draw);
         varied.plan.recipe = trial.recipe.clone();
         varied
     }
@@ -331,7 +329,6 @@ impl Exploration {
         };
         ExplorationResult {
             first: what.first,
-            mix: what.mix,
             scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
             tried: self.tried,
             virtual_span: self.guided.is_none().then_some(self.virtual_span),

@@ -7,7 +7,7 @@ use chat_types::Span;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use sim_model::outcome::{Mix, Seek};
+use sim_model::outcome::Seek;
 use sim_model::recipe::Recipe;
 
 use super::{count, seed};
@@ -55,11 +55,8 @@ pub struct ExploreArgs {
     /// Count only violations of these (properties, panic)
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
     pub properties: Vec<String>,
-    /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_parser = named(Mix::NAMES, Mix::named), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
-    pub schedule: Mix,
     /// Search the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_parser = named(Seek::NAMES, Seek::named), value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
     #[arg(long, requires = "seek")]
@@ -89,10 +86,7 @@ fn some_time(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-/// Parses one of these by its name.
-fn named<T: Copy + Send + Sync + 'static>(
-    all: &'static [&'static str],
-    named: fn(&str) -> Option<T>,
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all).try_map(move |text| named(&text).ok_or("no such name"))
+/// Parses the name of what to search for.
+fn seek() -> impl TypedValueParser<Value = Seek> {
+    PossibleValuesParser::new(Seek::NAMES).try_map(|text| Seek::named(&text).ok_or("no such name"))
 }

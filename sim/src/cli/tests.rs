@@ -83,12 +83,10 @@ fn explore_takes_a_number_of_seeds_or_a_duration() {
     let some = of!(Explore, line);
     assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
     assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
-    assert_eq!(some.schedule, sim_model::outcome::Mix::Mixed);
-    let line = "sim explore a.yaml --for 10m --keep-going --schedule race";
+    let line = "sim explore a.yaml --for 10m --keep-going";
     let long = of!(Explore, line);
     assert_eq!(long.time, Some(chat_types::Span::secs(600)));
     assert!(long.keep_going && long.seeds.is_none());
-    assert_eq!(long.schedule, sim_model::outcome::Mix::Race);
 }
 
 /// The words of the standard library and of serde, which name no flag's own values.

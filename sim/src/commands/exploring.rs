@@ -120,7 +120,6 @@ fn asked<'p>(
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
         draw: arguments.draw,
-        mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(cores),
         interrupt: Interrupt::default(),
         on_failure,

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Interrupt, Mix, Progress, Subject, Trial, Violation};
+use sim_model::outcome::{Interrupt, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
@@ -35,7 +35,6 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOpt
         first: 1,
         count,
         draw: None,
-        mix: Mix::Mixed,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
@@ -270,7 +269,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
     let mut walk = FlowState::default();
     let (mut faultless, mut with_stream) = (0, 0);
     for seed in 0..400 {
-        let varied = vary(&blank(), seed, Mix::Mixed);
+        let varied = vary(&blank(), seed);
         let plan = varied.plan;
         plan.server
             .check()
@@ -319,9 +318,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
 
 #[test]
 fn faults_at_milestones_are_drawn_and_strike() {
-    let plans: Vec<Plan> = (0..4_000)
-        .map(|seed| vary(&blank(), seed, Mix::Mixed).plan)
-        .collect();
+    let plans: Vec<Plan> = (0..4_000).map(|seed| vary(&blank(), seed).plan).collect();
     let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
     assert!(waits.len() > 50, "{}", waits.len());
@@ -346,7 +343,7 @@ fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
     let crashes = |fault: &sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
     let (mut crashed, mut from_snapshot) = (0, 0);
     for seed in 0..800 {
-        let plan = vary(&blank(), seed, Mix::Mixed).plan;
+        let plan = vary(&blank(), seed).plan;
         if plan.faults.iter().any(crashes) {
             let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
             crashed += u32::from(tally.count(Point::Crash) > 0);

@@ -24,7 +24,7 @@ use crate::runner::{Ended, RunSeed, in_order};
 
 pub use guided::{Corpus, Entry};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
-pub use worst_search::{Guide, WorstSearch};
+pub use worst_search::WorstSearch;
 
 /// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
@@ -52,8 +52,8 @@ pub struct ExploreOptions<'a> {
     pub on_failure: OnFailure,
     /// The properties whose violations count (`panic` is one); all if it is empty.
     pub properties: &'a [String],
-    /// What to search for besides failures, and how.
-    pub seek: Option<(Seek, Guide)>,
+    /// What to search for besides failures.
+    pub seek: Option<Seek>,
     /// The turns of every run.
     pub recipe: Recipe,
     /// Earlier knowledge, if runs split at new states.
@@ -169,7 +169,7 @@ pub fn explore(
         return guided::explore(what, corpus.clone(), listener);
     }
     let mut all = Exploration {
-        hunted: what.seek.map(|(seek, guide)| WorstSearch::new(seek, guide)),
+        hunted: what.seek.map(WorstSearch::new),
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());

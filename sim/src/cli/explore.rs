@@ -58,9 +58,6 @@ pub struct ExploreArgs {
     /// Search the worst: queue-wait, stick-wait, overtaking
     #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
-    /// With --seek: only at random, not near the worst
-    #[arg(long, requires = "seek")]
-    pub unguided: bool,
     /// How many seeds to try at a time (one each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true, value_parser = super::jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,

@@ -222,7 +222,6 @@ fn invalid_arguments_are_refused() {
         sim explore a.yaml --seeds 7 --for 10m => cannot be used
         sim explore a.yaml --for 10 => a number and a unit
         sim explore a.yaml --for 0s => no time at all
-        sim explore a.yaml --seeds 7 --unguided => --seek
         sim explore a.yaml --seeds 7 --seek luck => stick-wait
         sim compare a.json => <B.json>
         sim compare a.json b.json --noise 200% => below 100%

@@ -19,7 +19,7 @@ use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
 use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Guide, Listener, OnFailure, blank, explore,
+    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore,
 };
 use sim_search::shrink;
 
@@ -107,10 +107,6 @@ fn asked<'p>(
     cores: NonZeroUsize,
     guided: Option<Corpus>,
 ) -> ExploreOptions<'p> {
-    let guide = match arguments.unguided {
-        true => Guide::Nowhere,
-        false => Guide::NearWorst,
-    };
     let on_failure = match arguments.keep_going || arguments.seek.is_some() {
         true => OnFailure::Continue,
         false => OnFailure::Stop,
@@ -124,7 +120,7 @@ fn asked<'p>(
         interrupt: Interrupt::default(),
         on_failure,
         properties: &arguments.properties,
-        seek: arguments.seek.map(|seek| (seek, guide)),
+        seek: arguments.seek,
         recipe: arguments.recipe.clone().unwrap_or_default(),
         guided,
         also_judge: None,

@@ -13,28 +13,18 @@ const ROUND: u64 = 64;
 /// The number of configurations that are kept.
 const HELD: usize = 8;
 
-/// How trials are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guide {
-    /// Half of them lie near the worst so far.
-    NearWorst,
-    /// All are random, for comparison.
-    Nowhere,
-}
-
 /// The worst of each configuration, the worst first.
 #[derive(Clone, Debug)]
 pub struct WorstSearch {
     /// The searched quantity.
     pub seek: Seek,
-    guide: Guide,
     worst: Vec<(Trial, Worst)>,
 }
 
 impl WorstSearch {
-    pub(super) const fn new(seek: Seek, guide: Guide) -> Self {
+    pub(super) const fn new(seek: Seek) -> Self {
         let worst = Vec::new();
-        Self { seek, guide, worst }
+        Self { seek, worst }
     }
 
     /// The worst of each configuration, the worst first.
@@ -59,8 +49,8 @@ impl WorstSearch {
         };
         (base..base + left.min(ROUND))
             .map(|index| {
-                let guided = self.guide == Guide::NearWorst && !self.worst.is_empty();
-                let near = (guided && index % 2 == 1).then(|| near(index)).flatten();
+                let has_worst = !self.worst.is_empty();
+                let near = (has_worst && index % 2 == 1).then(|| near(index)).flatten();
                 near.unwrap_or_else(|| fresh(index))
             })
             .collect()
@@ -109,7 +99,7 @@ mod tests {
 
     #[test]
     fn half_of_the_trials_are_near_the_worst_so_far() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
+        let mut hunted = WorstSearch::new(Seek::QueueWait);
         assert!(hunted.round(10, 0, &fresh).iter().all(|t| t.draw == t.seed));
         for (index, figure) in [(3, 50), (4, 90), (5, 70), (6, 0)] {
             hunted.take(&fresh(index), worst(figure));
@@ -129,13 +119,11 @@ mod tests {
         );
         let seeds: std::collections::BTreeSet<u64> = round.iter().map(|t| t.seed).collect();
         assert_eq!(seeds.len(), 64, "no world is tried twice");
-        hunted.guide = Guide::Nowhere;
-        assert!(hunted.round(9, 64, &fresh).iter().all(|t| t.draw == t.seed));
     }
 
     #[test]
     fn each_configuration_is_held_once_by_its_worst() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
+        let mut hunted = WorstSearch::new(Seek::QueueWait);
         hunted.take(&fresh(1), worst(10));
         for (index, figure) in [(2, 30), (3, 5), (4, 30)] {
             let like = Trial {

@@ -15,7 +15,7 @@ use sim_model::plan::{Plan, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    DrawnPlan, Exploration, ExploreOptions, Guide, Listener, OnFailure, explore, vary,
+    DrawnPlan, Exploration, ExploreOptions, Listener, OnFailure, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -380,17 +380,17 @@ fn a_failing_seed_fails_again_alone() {
 #[test]
 fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let plans = [plan("stick_contention")];
-    let hunt = |guide, jobs| {
+    let hunt = |jobs| {
         let what = ExploreOptions {
-            seek: Some((Seek::StickWait, guide)),
+            seek: Some(Seek::StickWait),
             ..explored(&plans, 80, jobs)
         };
         let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };
-    let worst = hunt(Guide::NearWorst, 1);
-    assert_eq!(worst, hunt(Guide::NearWorst, 4));
+    let worst = hunt(1);
+    assert_eq!(worst, hunt(4));
     assert!(worst.is_sorted_by(|one, other| one.1.figure >= other.1.figure));
     let (trial, longest) = worst[0].clone();
     assert!(

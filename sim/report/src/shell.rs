@@ -45,15 +45,13 @@ pub fn run_command(file: &str) -> String {
     format!("{} {}", program(), quote(file))
 }
 
-/// The command that tries one seed again: with its own drawn configuration, or with that of `draw`.
+/// The command that tries one seed again, with its drawn configuration.
 #[must_use]
 pub(super) fn explore_command(file: &str, trial: &Trial) -> String {
-    let draw = (trial.draw != trial.seed).then_some(trial.draw);
-    let draw = told(" --draw ", draw, "");
     let (file, seed) = (quote(file), trial.seed);
     let recipe = by_recipe(&trial.recipe);
     let program = program();
-    format!("{program} explore {file} --seeds 1 --seed {seed}{draw}{recipe}")
+    format!("{program} explore {file} --seeds 1 --seed {seed}{recipe}")
 }
 
 /// After a pass: the command for further seeds.

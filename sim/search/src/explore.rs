@@ -1,8 +1,8 @@
 //! Exploring: many seeds over the given scenarios, each with its own drawn configuration.
 //!
-//! A *trial* is one run: a scenario, the seed that its configuration is drawn from (`vary`), and
-//! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
-//! and their results are merged in order, so that the findings depend on the seeds alone.
+//! A *trial* is one run: a scenario, the seed of its configuration (`vary`) and of its world, and a
+//! recipe. Trials run in parallel, and their results are merged in order, so that the findings
+//! depend on the seeds alone.
 
 mod guided;
 mod vary;
@@ -42,8 +42,6 @@ pub struct ExploreOptions<'a> {
     pub first: u64,
     /// The largest number of trials.
     pub count: u64,
-    /// The seed of all configurations, in place of each trial's own.
-    pub draw: Option<u64>,
     /// The number of parallel trials.
     pub jobs: NonZeroUsize,
     /// Ends the exploration before the next trial.
@@ -109,7 +107,7 @@ impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> DrawnPlan {
-        let mut varied = vary(&self.plans[trial.scenario], trial.draw);
+        let mut varied = vary(&self.plans[trial.scenario], trial.seed);
         varied.plan.recipe = trial.recipe.clone();
         varied
     }
@@ -125,12 +123,10 @@ impl ExploreOptions<'_> {
 
     /// The trial with this number, drawn without regard to a search.
     fn fresh(&self, index: u64) -> Trial {
-        let seed = self.first.wrapping_add(index);
         Trial {
             index,
             scenario: self.scenario_of(index),
-            draw: self.draw.unwrap_or(seed),
-            seed,
+            seed: self.first.wrapping_add(index),
             recipe: self.recipe.clone(),
         }
     }

@@ -37,9 +37,6 @@ pub struct ExploreArgs {
         allow_negative_numbers = true
     )]
     pub seed: u64,
-    /// Draw every configuration from this seed
-    #[arg(long, value_name = "SEED", value_parser = seed(), allow_negative_numbers = true)]
-    pub draw: Option<u64>,
     /// Continue after a failure
     #[arg(long)]
     pub keep_going: bool,

@@ -79,9 +79,9 @@ fn commands_parse_their_arguments() {
 
 #[test]
 fn explore_takes_a_number_of_seeds_or_a_duration() {
-    let line = "sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9";
+    let line = "sim explore a.yaml b.yaml --seeds 7 --seek stick-wait";
     let some = of!(Explore, line);
-    assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
+    assert_eq!((some.files.len(), some.seed), (2, 1));
     assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
     let line = "sim explore a.yaml --for 10m --keep-going";
     let long = of!(Explore, line);
@@ -108,7 +108,7 @@ const NUMBERS: &str = "
     sim a.yaml --seeds 0 => write a whole number, 1 or more
     sim a.yaml --jobs 0 => write a whole number from 1 to 1024
     sim explore a.yaml --seeds x => write a whole number, 1 or more
-    sim explore a.yaml --seeds 1 --draw 1.5 => write a whole number, 0 or more
+    sim explore a.yaml --seeds 1 --seed 1.5 => write a whole number, 0 or more
     sim exhaust --depth 0 => write a whole number from 1 to 64
     sim exhaust --users 9 => write a whole number from 2 to 5
     sim exhaust --faults -1 => write a whole number from 0 to 255

@@ -115,7 +115,6 @@ fn asked<'p>(
         plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
-        draw: arguments.draw,
         jobs: arguments.jobs.unwrap_or(cores),
         interrupt: Interrupt::default(),
         on_failure,

@@ -16,9 +16,7 @@ pub struct Trial {
     pub index: u64,
     /// The index of its scenario.
     pub scenario: usize,
-    /// The seed of its configuration.
-    pub draw: u64,
-    /// The seed of everything else.
+    /// Its seed, from which its configuration is drawn, too.
     pub seed: u64,
     /// Its turns.
     pub recipe: Recipe,

@@ -55,7 +55,6 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
         plans,
         first: 1,
         count,
-        draw: None,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
@@ -362,7 +361,6 @@ fn a_failing_seed_fails_again_alone() {
         let trial = Trial {
             index,
             scenario: usize::try_from(index % 2).expect("small"),
-            draw: 1 + index,
             seed: 1 + index,
             recipe: Recipe::default(),
         };
@@ -397,7 +395,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
         longest.figure > 1_000_000 && longest.user.is_some(),
         "{longest:?}"
     );
-    let drawn = vary(&plans[0], trial.draw).plan;
+    let drawn = explored(&plans, 1, 1).varied(&trial).plan;
     let again = run_seed(&drawn, trial.seed, &Progress::default(), None);
     let again = again.metrics.worst(Seek::StickWait);
     assert_eq!(again, longest, "the worst can be seen again");

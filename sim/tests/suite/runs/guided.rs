@@ -34,7 +34,6 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOpt
         plans,
         first: 1,
         count,
-        draw: None,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],

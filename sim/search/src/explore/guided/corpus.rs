@@ -30,9 +30,7 @@ const VERSION: &str = "abstraction 2";
 pub struct Entry {
     /// The scenario's name.
     pub scenario: String,
-    /// The seed of its configuration.
-    pub draw: u64,
-    /// The seed of its world.
+    /// Its seed.
     pub seed: u64,
     /// Its turns.
     pub recipe: String,
@@ -45,7 +43,7 @@ pub struct Entry {
 impl Entry {
     /// Its identity, which names its file.
     fn id(&self) -> u64 {
-        let name = format!("{}\n{}\n{}", self.scenario, self.draw, self.recipe);
+        let name = format!("{}\n{}", self.scenario, self.recipe);
         mix_bytes(self.seed, name.as_bytes())
     }
 
@@ -112,7 +110,6 @@ impl Corpus {
         Some(Trial {
             index,
             scenario,
-            draw: entry.draw,
             seed: entry.seed,
             recipe: entry.recipe.parse().ok()?,
         })
@@ -130,7 +127,6 @@ impl Corpus {
         self.idle += 1;
         let entry_of = |recipe: &Recipe, found| Entry {
             scenario: what.plans[trial.scenario].name.clone(),
-            draw: trial.draw,
             seed: trial.seed,
             recipe: recipe.to_string(),
             found,

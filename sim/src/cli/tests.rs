@@ -175,7 +175,7 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
         sim a.yaml b.yaml --report b.yaml => overwrite b.yaml
         sim explore a.yaml --seeds 1 --json a.yaml => overwrite
         sim explore a.yaml --seeds 1 --trace - => only --json
-        sim shrink a.yaml -o a.yaml => overwrite a.yaml
+        sim shrink a.yaml --out a.yaml => overwrite a.yaml
         sim compare a.json b.json --json b.json => overwrite b.json
         sim replay a.bundle --to-scenario a.bundle => overwrite
         sim calibrate a.yaml --target http://h --out a.yaml => overwrite
@@ -240,10 +240,10 @@ fn invalid_arguments_are_refused() {
 
 #[test]
 fn shrink_takes_one_seed_of_one_file() {
-    let shrink = of!(Shrink, "sim shrink a.yaml --seed 7 -o b.yaml --for 2m");
+    let shrink = of!(Shrink, "sim shrink a.yaml --seed 7 --out b.yaml --for 2m");
     assert_eq!(shrink.file, Path::new("a.yaml"));
     assert_eq!((shrink.seed, shrink.property), (Some(7), None));
-    assert_eq!(shrink.output.as_deref(), Some(Path::new("b.yaml")));
+    assert_eq!(shrink.out.as_deref(), Some(Path::new("b.yaml")));
     assert_eq!(shrink.time, Duration::from_secs(120));
 }
 

@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
-    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, PANIC, Point, Progress,
-    Seek, Tally, Trial, Violation, WorstTrial,
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Point, Progress, Seek,
+    Tally, Trial, Violation, WorstTrial,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -48,8 +48,6 @@ pub struct ExploreOptions<'a> {
     pub interrupt: Interrupt,
     /// Whether the first failure ends the exploration.
     pub on_failure: OnFailure,
-    /// The properties whose violations count (`panic` is one); all if it is empty.
-    pub properties: &'a [String],
     /// What to search for besides failures.
     pub seek: Option<Seek>,
     /// The turns of every run.
@@ -117,10 +115,6 @@ impl ExploreOptions<'_> {
         self.plans.iter().position(|plan| plan.name == name)
     }
 
-    fn wants(&self, property: &str) -> bool {
-        self.properties.is_empty() || self.properties.iter().any(|wanted| wanted == property)
-    }
-
     /// The trial with this number, drawn without regard to a search.
     fn fresh(&self, index: u64) -> Trial {
         Trial {
@@ -145,13 +139,11 @@ impl ExploreOptions<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
-    /// Judges a run with this recipe by the additional rules, and drops what does not count.
+    /// Judges a run with this recipe by the additional rules.
     fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
         if let Some(also_judge) = self.also_judge {
             also_judge(recipe, outcome);
         }
-        let violations = &mut outcome.violations;
-        violations.retain(|violation| self.wants(&violation.property));
     }
 }
 
@@ -232,12 +224,7 @@ impl Exploration {
     }
 
     /// Adds a trial of one run. Returns whether it failed.
-    fn take(
-        &mut self,
-        trial: &Trial,
-        ended: Ended<SeedOutcome>,
-        what: &ExploreOptions<'_>,
-    ) -> bool {
+    fn take(&mut self, trial: &Trial, ended: Ended<SeedOutcome>, _: &ExploreOptions<'_>) -> bool {
         if let Ok(outcome) = &ended {
             self.virtual_span = self.virtual_span + outcome.virtual_span;
             self.steps += outcome.steps;
@@ -245,19 +232,14 @@ impl Exploration {
                 hunted.take(trial, outcome.metrics.worst(hunted.seek));
             }
         }
-        self.take_run(trial, ended, what)
+        self.take_run(trial, ended)
     }
 
     /// Adds a run. Returns whether it failed.
-    fn take_run(
-        &mut self,
-        trial: &Trial,
-        ended: Ended<SeedOutcome>,
-        what: &ExploreOptions<'_>,
-    ) -> bool {
+    fn take_run(&mut self, trial: &Trial, ended: Ended<SeedOutcome>) -> bool {
         self.runs += 1;
         let outcome = match ended {
-            Err(words) => return what.wants(PANIC) && self.take_panic(trial, &words),
+            Err(words) => return self.take_panic(trial, &words),
             Ok(outcome) => outcome,
         };
         self.tally.add(&outcome.tally);

@@ -49,9 +49,6 @@ pub struct ExploreArgs {
     /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE", requires = "seeds")]
     pub recipe: Option<Recipe>,
-    /// Count only violations of these (properties, panic)
-    #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
-    pub properties: Vec<String>,
     /// Search the worst: queue-wait, stick-wait, overtaking
     #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,

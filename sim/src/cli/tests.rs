@@ -115,7 +115,6 @@ const NUMBERS: &str = "
     sim replay d --until 0 => write a whole number, 1 or more
     sim replay d --last x --to-scenario s => write a whole number from 1 to
     sim shrink a.yaml --property no_lost => 'no_lost_messages'
-    sim explore a.yaml --seeds 1 --property no_lost => 'no_lost_messages'
 ";
 
 #[test]

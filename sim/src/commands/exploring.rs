@@ -118,7 +118,6 @@ fn asked<'p>(
         jobs: arguments.jobs.unwrap_or(cores),
         interrupt: Interrupt::default(),
         on_failure,
-        properties: &arguments.properties,
         seek: arguments.seek,
         recipe: arguments.recipe.clone().unwrap_or_default(),
         guided,

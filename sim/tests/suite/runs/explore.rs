@@ -57,7 +57,6 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
         count,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
-        properties: &[],
         on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),

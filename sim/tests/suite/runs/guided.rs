@@ -36,7 +36,6 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOpt
         count,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
-        properties: &[],
         on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),

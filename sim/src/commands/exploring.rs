@@ -102,7 +102,7 @@ fn write_requested(
 
 /// The parameters of the requested exploration.
 fn asked<'p>(
-    arguments: &'p ExploreArgs,
+    arguments: &ExploreArgs,
     plans: &'p [Plan],
     cores: NonZeroUsize,
     guided: Option<Corpus>,

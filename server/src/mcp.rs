@@ -56,9 +56,6 @@ pub enum StandaloneStream {
 pub struct McpOptions {
     /// The toolsets of `/mcp`; each also has its own path.
     pub toolsets: Vec<Toolset>,
-    /// Whether the list of tools has the schemas of results. They are two fifths of it, and few
-    /// clients show them to models.
-    pub output_schemas: bool,
     /// How long a participant may be silent, and how long in the line, as the tools say.
     pub silence: [Span; 2],
     /// Identifies callers.
@@ -96,7 +93,6 @@ impl McpOptions {
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
         Self {
             toolsets: Toolset::ALL.to_vec(),
-            output_schemas: true,
             silence: silence(&Config::default()),
             caller,
             closing,

@@ -48,7 +48,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Relay {
     upstream: Upstream,
     tools: Vec<Tool>,
-    output_schemas: bool,
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -75,13 +74,12 @@ type Called = Result<Value, UpstreamError>;
 impl Relay {
     /// A relay to this server that offers these tools.
     #[must_use]
-    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: bool) -> Self {
+    pub fn new(upstream: Upstream, tools: Vec<Tool>) -> Self {
         let gone = CancellationToken::new();
         Self {
             pushes: Pushes::new(upstream.clone(), gone.clone()),
             upstream,
             tools,
-            output_schemas,
             scope: CallerScope::default(),
             registered: Mutex::default(),
             called: Mutex::default(),
@@ -325,7 +323,7 @@ impl ServerHandler for Relay {
             tools: self
                 .tools
                 .iter()
-                .map(|tool| listing::tool(*tool, self.output_schemas, None))
+                .map(|tool| listing::tool(*tool, None))
                 .collect(),
             ..ListToolsResult::default()
         })

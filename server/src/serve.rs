@@ -360,7 +360,6 @@ fn app(
     };
     let mcp = mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
-        output_schemas: settings.output_schemas,
         silence: mcp::silence(&settings.limits),
         max_body_bytes: guard.max_body,
         ..mcp.clone()

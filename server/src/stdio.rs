@@ -86,7 +86,7 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
 async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
     tracing::info!(server = upstream.base, "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
-    let relay = Relay::new(upstream, tools, settings.output_schemas);
+    let relay = Relay::new(upstream, tools);
     let _gone = relay.gone.clone().drop_guard();
     let parting = relay.gone.clone();
     converse(relay.into_dyn(), move || parting.cancel()).await
@@ -99,7 +99,6 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     );
     let Core { service, running } = Core::start(settings)?;
     let options = mcp::McpOptions {
-        output_schemas: settings.output_schemas,
         silence: mcp::silence(&settings.limits),
         ..mcp::McpOptions::new(
             Arc::new(|_| RequestOrigin::default()),

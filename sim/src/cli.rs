@@ -162,8 +162,8 @@ pub struct ShrinkArgs {
     #[arg(long, value_name = "NAME", value_parser = property(), hide_possible_values = true)]
     pub property: Option<String>,
     /// The file to write (target/sim/PROPERTY-SEED.yaml)
-    #[arg(long, short, value_name = "FILE.yaml")]
-    pub output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.yaml")]
+    pub out: Option<PathBuf>,
     /// The longest time for shrinking
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time, allow_hyphen_values = true)]
     pub time: Duration,
@@ -228,9 +228,6 @@ pub struct ExplainArgs {
     /// A property, metric, figure, step, fault, point, key or exit code
     #[arg(value_name = "TERM")]
     pub term: Vec<String>,
-    /// Write the terms as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// The completions of a shell.

@@ -1,8 +1,6 @@
 //! The terms that `sim explain` explains. Their texts are tables of the book and sentences of it
 //! that define a word in bold; nothing is written twice.
 
-use serde_json::{Value as Json, json};
-
 /// A group of terms: its name, and the heading and the first column of its table.
 type Group = (&'static str, &'static str, &'static str);
 
@@ -118,17 +116,6 @@ pub fn find<'t>(terms: &'t [Term], word: &str) -> Found<'t> {
             Some(name) => Found::Nothing(Some(name)),
             None => those(&told).unwrap_or(Found::Nothing(None)),
         })
-}
-
-/// A term as JSON.
-#[must_use]
-pub fn as_json(term: &Term) -> Json {
-    let texts = term.texts.iter().map(|(head, text)| {
-        let head = if head.is_empty() { "meaning" } else { head };
-        (head.to_owned(), json!(text))
-    });
-    let texts: serde_json::Map<String, Json> = texts.collect();
-    json!({ "term": term.name, "group": term.group, "page": term.page, "texts": texts })
 }
 
 /// The rows of the table of a group.

@@ -77,7 +77,7 @@ impl Chat {
         let silence = Some(options.silence);
         let listed = tools
             .iter()
-            .map(|tool| listing::tool(*tool, options.output_schemas, silence))
+            .map(|tool| listing::tool(*tool, silence))
             .collect();
         Self {
             service,

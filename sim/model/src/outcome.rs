@@ -31,8 +31,8 @@ pub use exhausted::{
     TinyWorld, user_letter,
 };
 pub use exploration::{
-    Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Notes,
-    Seek, Shrunk, Size, Trial, Worst, WorstTrial,
+    Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Notes, Seek,
+    Shrunk, Size, Trial, Worst, WorstTrial,
 };
 pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult};
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};

@@ -74,7 +74,7 @@ pub fn exploration(run: &ExplorationReport<'_>, view: &View<'_>) -> String {
 
 /// The command that tries a seed again.
 fn again(run: &ExplorationReport<'_>, trial: &Trial) -> String {
-    explore_command(&run.files[trial.scenario], trial, run.found.mix)
+    explore_command(&run.files[trial.scenario], trial)
 }
 
 fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {
@@ -253,7 +253,8 @@ struct WorstTrialJson {
     scenario: String,
     file: String,
     seed: u64,
-    draw: u64,
+    /// The recipe of the run; empty for the plain run.
+    recipe: String,
     drew: String,
     command: String,
 }
@@ -324,7 +325,7 @@ fn worst_search_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> WorstS
             scenario: scenario(run, trial).to_owned(),
             file: file.clone(),
             seed: trial.seed,
-            draw: trial.draw,
+            recipe: trial.recipe.to_string(),
             drew: drew.join(" · "),
             command: again(run, trial),
         }

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
 use super::numbers::told;
-use sim_model::outcome::{Mix, RunResult, Trial};
+use sim_model::outcome::{RunResult, Trial};
 use sim_model::recipe::Recipe;
 
 /// How the program is started from its source.
@@ -45,17 +45,13 @@ pub fn run_command(file: &str) -> String {
     format!("{} {}", program(), quote(file))
 }
 
-/// The command that tries one seed again: with its own drawn configuration, or with that of `draw`.
+/// The command that tries one seed again, with its drawn configuration.
 #[must_use]
-pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
-    let draw = (trial.draw != trial.seed).then_some(trial.draw);
-    let draw = told(" --draw ", draw, "");
-    let mix = (mix != Mix::Mixed).then_some(mix.name());
-    let schedule = told(" --schedule ", mix, "");
+pub(super) fn explore_command(file: &str, trial: &Trial) -> String {
     let (file, seed) = (quote(file), trial.seed);
     let recipe = by_recipe(&trial.recipe);
     let program = program();
-    format!("{program} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
+    format!("{program} explore {file} --seeds 1 --seed {seed}{recipe}")
 }
 
 /// After a pass: the command for further seeds.

@@ -1,8 +1,8 @@
 //! Exploring: many seeds over the given scenarios, each with its own drawn configuration.
 //!
-//! A *trial* is one run: a scenario, the seed that its configuration is drawn from (`vary`), and
-//! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
-//! and their results are merged in order, so that the findings depend on the seeds alone.
+//! A *trial* is one run: a scenario, the seed of its configuration (`vary`) and of its world, and a
+//! recipe. Trials run in parallel, and their results are merged in order, so that the findings
+//! depend on the seeds alone.
 
 mod guided;
 mod vary;
@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
-    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Mix, PANIC, Point,
-    Progress, Seek, Tally, Trial, Violation, WorstTrial,
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Point, Progress, Seek,
+    Tally, Trial, Violation, WorstTrial,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -24,7 +24,7 @@ use crate::runner::{Ended, RunSeed, in_order};
 
 pub use guided::{Corpus, Entry};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
-pub use worst_search::{Guide, WorstSearch};
+pub use worst_search::WorstSearch;
 
 /// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
@@ -42,20 +42,14 @@ pub struct ExploreOptions<'a> {
     pub first: u64,
     /// The largest number of trials.
     pub count: u64,
-    /// The seed of all configurations, in place of each trial's own.
-    pub draw: Option<u64>,
-    /// The schedules to draw from.
-    pub mix: Mix,
     /// The number of parallel trials.
     pub jobs: NonZeroUsize,
     /// Ends the exploration before the next trial.
     pub interrupt: Interrupt,
     /// Whether the first failure ends the exploration.
     pub on_failure: OnFailure,
-    /// The properties whose violations count (`panic` is one); all if it is empty.
-    pub properties: &'a [String],
-    /// What to search for besides failures, and how.
-    pub seek: Option<(Seek, Guide)>,
+    /// What to search for besides failures.
+    pub seek: Option<Seek>,
     /// The turns of every run.
     pub recipe: Recipe,
     /// Earlier knowledge, if runs split at new states.
@@ -111,7 +105,7 @@ impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> DrawnPlan {
-        let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
+        let mut varied = vary(&self.plans[trial.scenario], trial.seed);
         varied.plan.recipe = trial.recipe.clone();
         varied
     }
@@ -121,18 +115,12 @@ impl ExploreOptions<'_> {
         self.plans.iter().position(|plan| plan.name == name)
     }
 
-    fn wants(&self, property: &str) -> bool {
-        self.properties.is_empty() || self.properties.iter().any(|wanted| wanted == property)
-    }
-
     /// The trial with this number, drawn without regard to a search.
     fn fresh(&self, index: u64) -> Trial {
-        let seed = self.first.wrapping_add(index);
         Trial {
             index,
             scenario: self.scenario_of(index),
-            draw: self.draw.unwrap_or(seed),
-            seed,
+            seed: self.first.wrapping_add(index),
             recipe: self.recipe.clone(),
         }
     }
@@ -151,13 +139,11 @@ impl ExploreOptions<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
-    /// Judges a run with this recipe by the additional rules, and drops what does not count.
+    /// Judges a run with this recipe by the additional rules.
     fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
         if let Some(also_judge) = self.also_judge {
             also_judge(recipe, outcome);
         }
-        let violations = &mut outcome.violations;
-        violations.retain(|violation| self.wants(&violation.property));
     }
 }
 
@@ -171,7 +157,7 @@ pub fn explore(
         return guided::explore(what, corpus.clone(), listener);
     }
     let mut all = Exploration {
-        hunted: what.seek.map(|(seek, guide)| WorstSearch::new(seek, guide)),
+        hunted: what.seek.map(WorstSearch::new),
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());
@@ -238,12 +224,7 @@ impl Exploration {
     }
 
     /// Adds a trial of one run. Returns whether it failed.
-    fn take(
-        &mut self,
-        trial: &Trial,
-        ended: Ended<SeedOutcome>,
-        what: &ExploreOptions<'_>,
-    ) -> bool {
+    fn take(&mut self, trial: &Trial, ended: Ended<SeedOutcome>, _: &ExploreOptions<'_>) -> bool {
         if let Ok(outcome) = &ended {
             self.virtual_span = self.virtual_span + outcome.virtual_span;
             self.steps += outcome.steps;
@@ -251,19 +232,14 @@ impl Exploration {
                 hunted.take(trial, outcome.metrics.worst(hunted.seek));
             }
         }
-        self.take_run(trial, ended, what)
+        self.take_run(trial, ended)
     }
 
     /// Adds a run. Returns whether it failed.
-    fn take_run(
-        &mut self,
-        trial: &Trial,
-        ended: Ended<SeedOutcome>,
-        what: &ExploreOptions<'_>,
-    ) -> bool {
+    fn take_run(&mut self, trial: &Trial, ended: Ended<SeedOutcome>) -> bool {
         self.runs += 1;
         let outcome = match ended {
-            Err(words) => return what.wants(PANIC) && self.take_panic(trial, &words),
+            Err(words) => return self.take_panic(trial, &words),
             Ok(outcome) => outcome,
         };
         self.tally.add(&outcome.tally);
@@ -331,7 +307,6 @@ impl Exploration {
         };
         ExplorationResult {
             first: what.first,
-            mix: what.mix,
             scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
             tried: self.tried,
             virtual_span: self.guided.is_none().then_some(self.virtual_span),

@@ -7,7 +7,7 @@ use chat_types::Span;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use sim_model::outcome::{Mix, Seek};
+use sim_model::outcome::Seek;
 use sim_model::recipe::Recipe;
 
 use super::{count, seed};
@@ -37,9 +37,6 @@ pub struct ExploreArgs {
         allow_negative_numbers = true
     )]
     pub seed: u64,
-    /// Draw every configuration from this seed
-    #[arg(long, value_name = "SEED", value_parser = seed(), allow_negative_numbers = true)]
-    pub draw: Option<u64>,
     /// Continue after a failure
     #[arg(long)]
     pub keep_going: bool,
@@ -52,18 +49,9 @@ pub struct ExploreArgs {
     /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE", requires = "seeds")]
     pub recipe: Option<Recipe>,
-    /// Count only violations of these (properties, panic)
-    #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
-    pub properties: Vec<String>,
-    /// Which schedules: plain, race or mixed (mixed)
-    #[arg(long, value_parser = named(Mix::NAMES, Mix::named), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
-    pub schedule: Mix,
     /// Search the worst: queue-wait, stick-wait, overtaking
-    #[arg(long, value_parser = named(Seek::NAMES, Seek::named), value_name = "WHAT", hide_possible_values = true)]
+    #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
-    /// With --seek: only at random, not near the worst
-    #[arg(long, requires = "seek")]
-    pub unguided: bool,
     /// How many seeds to try at a time (one each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true, value_parser = super::jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -73,9 +61,6 @@ pub struct ExploreArgs {
     /// Write a trace of the first failing seed
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Do not shrink failures
-    #[arg(long, hide = true)]
-    pub no_shrink: bool,
     /// Show what every seed drew
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
@@ -92,10 +77,7 @@ fn some_time(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-/// Parses one of these by its name.
-fn named<T: Copy + Send + Sync + 'static>(
-    all: &'static [&'static str],
-    named: fn(&str) -> Option<T>,
-) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(all).try_map(move |text| named(&text).ok_or("no such name"))
+/// Parses the name of what to search for.
+fn seek() -> impl TypedValueParser<Value = Seek> {
+    PossibleValuesParser::new(Seek::NAMES).try_map(|text| Seek::named(&text).ok_or("no such name"))
 }

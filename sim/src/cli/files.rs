@@ -11,15 +11,7 @@ use super::Cli;
 const READ: [&str; 5] = ["files", "file", "before", "after", "journal"];
 
 /// The options that name files to write.
-const WRITTEN: [&str; 7] = [
-    "out",
-    "json",
-    "junit",
-    "report",
-    "trace",
-    "output",
-    "to_scenario",
-];
+const WRITTEN: [&str; 6] = ["out", "json", "junit", "report", "trace", "to_scenario"];
 
 /// Checks that output files differ from one another and from what is read, and that at most one
 /// output goes to the standard output.

@@ -79,16 +79,14 @@ fn commands_parse_their_arguments() {
 
 #[test]
 fn explore_takes_a_number_of_seeds_or_a_duration() {
-    let line = "sim explore a.yaml b.yaml --seeds 7 --seek stick-wait --draw 9";
+    let line = "sim explore a.yaml b.yaml --seeds 7 --seek stick-wait";
     let some = of!(Explore, line);
-    assert_eq!((some.files.len(), some.seed, some.draw), (2, 1, Some(9)));
+    assert_eq!((some.files.len(), some.seed), (2, 1));
     assert_eq!((some.seeds, some.time), (NonZeroU64::new(7), None));
-    assert_eq!(some.schedule, sim_model::outcome::Mix::Mixed);
-    let line = "sim explore a.yaml --for 10m --keep-going --schedule race";
+    let line = "sim explore a.yaml --for 10m --keep-going";
     let long = of!(Explore, line);
     assert_eq!(long.time, Some(chat_types::Span::secs(600)));
     assert!(long.keep_going && long.seeds.is_none());
-    assert_eq!(long.schedule, sim_model::outcome::Mix::Race);
 }
 
 /// The words of the standard library and of serde, which name no flag's own values.
@@ -110,14 +108,13 @@ const NUMBERS: &str = "
     sim a.yaml --seeds 0 => write a whole number, 1 or more
     sim a.yaml --jobs 0 => write a whole number from 1 to 1024
     sim explore a.yaml --seeds x => write a whole number, 1 or more
-    sim explore a.yaml --seeds 1 --draw 1.5 => write a whole number, 0 or more
+    sim explore a.yaml --seeds 1 --seed 1.5 => write a whole number, 0 or more
     sim exhaust --depth 0 => write a whole number from 1 to 64
     sim exhaust --users 9 => write a whole number from 2 to 5
     sim exhaust --faults -1 => write a whole number from 0 to 255
     sim replay d --until 0 => write a whole number, 1 or more
     sim replay d --last x --to-scenario s => write a whole number from 1 to
     sim shrink a.yaml --property no_lost => 'no_lost_messages'
-    sim explore a.yaml --seeds 1 --property no_lost => 'no_lost_messages'
 ";
 
 #[test]
@@ -177,7 +174,7 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
         sim a.yaml b.yaml --report b.yaml => overwrite b.yaml
         sim explore a.yaml --seeds 1 --json a.yaml => overwrite
         sim explore a.yaml --seeds 1 --trace - => only --json
-        sim shrink a.yaml -o a.yaml => overwrite a.yaml
+        sim shrink a.yaml --out a.yaml => overwrite a.yaml
         sim compare a.json b.json --json b.json => overwrite b.json
         sim replay a.bundle --to-scenario a.bundle => overwrite
         sim calibrate a.yaml --target http://h --out a.yaml => overwrite
@@ -224,7 +221,6 @@ fn invalid_arguments_are_refused() {
         sim explore a.yaml --seeds 7 --for 10m => cannot be used
         sim explore a.yaml --for 10 => a number and a unit
         sim explore a.yaml --for 0s => no time at all
-        sim explore a.yaml --seeds 7 --unguided => --seek
         sim explore a.yaml --seeds 7 --seek luck => stick-wait
         sim exhaust --users 1 => from 2 to 5
         sim compare a.json => <B.json>
@@ -244,10 +240,10 @@ fn invalid_arguments_are_refused() {
 
 #[test]
 fn shrink_takes_one_seed_of_one_file() {
-    let shrink = of!(Shrink, "sim shrink a.yaml --seed 7 -o b.yaml --for 2m");
+    let shrink = of!(Shrink, "sim shrink a.yaml --seed 7 --out b.yaml --for 2m");
     assert_eq!(shrink.file, Path::new("a.yaml"));
     assert_eq!((shrink.seed, shrink.property), (Some(7), None));
-    assert_eq!(shrink.output.as_deref(), Some(Path::new("b.yaml")));
+    assert_eq!(shrink.out.as_deref(), Some(Path::new("b.yaml")));
     assert_eq!(shrink.time, Duration::from_secs(120));
 }
 

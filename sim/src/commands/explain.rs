@@ -1,10 +1,8 @@
 //! `sim explain`: what a term means, and which terms there are.
 
-use serde_json::Value as Json;
-
 use super::{Console, Problem};
 use crate::cli::ExplainArgs;
-use crate::terms::{Found, Term, all, as_json, find};
+use crate::terms::{Found, Term, all, find};
 use sim_report::wrapped;
 
 /// Explains a term, or lists all.
@@ -23,10 +21,7 @@ pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> Res
             }
         }
     };
-    let text = if arguments.json {
-        let those: Json = those.into_iter().map(as_json).collect();
-        format!("{those:#}\n")
-    } else if arguments.term.is_empty() {
+    let text = if arguments.term.is_empty() {
         list(&those)
     } else {
         let those: Vec<String> = those.into_iter().map(page).collect();

@@ -19,7 +19,7 @@ use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
 use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Guide, Listener, OnFailure, blank, explore,
+    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore,
 };
 use sim_search::shrink;
 
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
         return Err(problem.into());
     }
     write_requested(arguments, &what, &found, console.run)?;
-    let kept = keep_all(arguments, &what, &found, console);
+    let kept = keep_all(&what, &found, console);
     let flows = arguments.flows.then_some(Path::new(FLOWS));
     let files = arguments.files.iter().map(PathBuf::as_path).chain(flows);
     let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
@@ -102,15 +102,11 @@ fn write_requested(
 
 /// The parameters of the requested exploration.
 fn asked<'p>(
-    arguments: &'p ExploreArgs,
+    arguments: &ExploreArgs,
     plans: &'p [Plan],
     cores: NonZeroUsize,
     guided: Option<Corpus>,
 ) -> ExploreOptions<'p> {
-    let guide = match arguments.unguided {
-        true => Guide::Nowhere,
-        false => Guide::NearWorst,
-    };
     let on_failure = match arguments.keep_going || arguments.seek.is_some() {
         true => OnFailure::Continue,
         false => OnFailure::Stop,
@@ -119,13 +115,10 @@ fn asked<'p>(
         plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
-        draw: arguments.draw,
-        mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(cores),
         interrupt: Interrupt::default(),
         on_failure,
-        properties: &arguments.properties,
-        seek: arguments.seek.map(|seek| (seek, guide)),
+        seek: arguments.seek,
         recipe: arguments.recipe.clone().unwrap_or_default(),
         guided,
         also_judge: None,
@@ -135,7 +128,6 @@ fn asked<'p>(
 /// Writes the files of all failures: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another run
 /// of the same seed, a branch or one of another scenario, failed before it.
 fn keep_all(
-    arguments: &ExploreArgs,
     what: &ExploreOptions<'_>,
     found: &Exploration,
     console: &mut Console<'_>,
@@ -151,7 +143,7 @@ fn keep_all(
         let number = (!others.is_empty()).then_some(others.len() + 1);
         let number = number.map_or_else(String::new, |number| format!("-{number}"));
         let name = format!("{property}-{}{number}", trial.seed);
-        let kept = keep((arguments, what), (failure, &name), console);
+        let kept = keep(what, (failure, &name), console);
         others.push((trial, kept.clone()));
         kept
     });
@@ -169,7 +161,7 @@ fn corpus(arguments: &ExploreArgs) -> Result<Corpus, String> {
 
 /// Writes the drawn scenario of a failure, and its shrunk form.
 fn keep(
-    (arguments, what): (&ExploreArgs, &ExploreOptions<'_>),
+    what: &ExploreOptions<'_>,
     (failure, name): (&FailureResult, &str),
     console: &mut Console<'_>,
 ) -> Kept {
@@ -183,10 +175,7 @@ fn keep(
         seed: plan.seed,
         property: &failure.property,
     };
-    let shrunk = match arguments.no_shrink {
-        true => None,
-        false => shrinking::unasked(&failed, name, console),
-    };
+    let shrunk = shrinking::unasked(&failed, name, console);
     let drawn = is_written.then(|| drawn.display().to_string());
     Kept { drawn, shrunk }
 }

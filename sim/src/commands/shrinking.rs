@@ -76,7 +76,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> Resul
         seed,
         property: &property,
     };
-    let file = arguments.output.clone();
+    let file = arguments.out.clone();
     let file = file.unwrap_or_else(|| unasked_file(console, &usual_name(&failure)));
     let shrunk = shrink_into(&failure, &file, arguments.time, console);
     let run =

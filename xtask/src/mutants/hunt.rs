@@ -16,6 +16,9 @@ const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
 /// The time limit for one call of the simulator, in seconds: a mutant that hangs must not stop the others.
 const PATIENCE_S: &str = "1200";
 
+/// The number of seeds of the first exploration of a hunt. Each further one has four times as many.
+const CHUNK: u64 = 64;
+
 /// The number of further failures that are tried for one that can be shrunk.
 const MORE: usize = 8;
 
@@ -52,43 +55,53 @@ pub(crate) fn hunt(copy: &WorkspaceCopy, mutant: &Mutant, seeds: u64) -> Result<
     }
 }
 
-/// Runs `sim explore`, which draws the configuration from the seed, until a wanted property is
-/// violated. If none is, runs it until the first violation of any property, for the report.
+/// Runs `sim explore`, which draws the configuration from the seed, on a few seeds and then on more and
+/// more, until a wanted property is violated. Other properties that were violated before are findings, too,
+/// for the report.
 fn explore(
     copy: &WorkspaceCopy,
     files: &[String],
     wanted: &[String],
     seeds: u64,
 ) -> Result<Vec<Detection>> {
-    let seeds = seeds.to_string();
-    let anything = ["--seeds", &seeds];
     // The others are rules of the judge of real processes.
-    let wanted = wanted.iter().map(String::as_str);
-    let wanted: Vec<_> = wanted
-        .filter(|name| !name.starts_with("cluster_"))
-        .collect();
-    let property = wanted.join(",");
-    let words = match &property[..] {
-        "" => anything.to_vec(),
-        property => [&anything[..], &["--property", property]].concat(),
+    let wanted = wanted.iter().filter(|name| !name.starts_with("cluster_"));
+    let wanted: Vec<&String> = wanted.collect();
+    let is_wanted = |find: &Detection| wanted.is_empty() || wanted.contains(&&find.property);
+    // If any property will do, the first violation ends the hunt.
+    let (mut chunk, more): (u64, &[&str]) = match wanted.is_empty() {
+        true => (seeds, &[]),
+        false => (CHUNK, &["--keep-going"]),
     };
-    let finds = |words: &[&str]| finds_of_explore(&explored(copy, files, words)?);
-    let mut found = finds(&words)?;
-    let Some(first) = found.first_mut() else {
-        return match &wanted[..] {
-            [] => Ok(found),
-            _ => finds(&anything),
-        };
+    let search = |first: u64, count: u64| {
+        let [first, count] = [first, count].map(|number| number.to_string());
+        let words = ["--seed", &first, "--seeds", &count];
+        finds_of_explore(&explored(copy, files, &[&words[..], more].concat())?)
+    };
+    let (mut finds, mut tried) = (Vec::<Detection>::new(), 0);
+    while tried < seeds && !finds.iter().any(is_wanted) {
+        let count = chunk.min(seeds - tried);
+        let found = search(tried + 1, count)?.into_iter();
+        finds.extend(found.map(|find| Detection {
+            seeds: tried + find.seeds,
+            ..find
+        }));
+        tried += count;
+        chunk = chunk.saturating_mul(4);
+    }
+    let Some(caught) = finds.iter_mut().find(|find| is_wanted(find)) else {
+        return Ok(finds);
     };
     // Some runs do not fail any more when they are written as steps.
-    let (mut seed, mut tries) = (first.seed, 0..MORE);
-    while first.steps.is_none() && tries.next().is_some() {
-        let next = (seed + 1).to_string();
-        let later = finds(&[&words[..], &["--seed", &next]].concat())?;
-        let Some(later) = later.first() else { break };
-        (seed, first.steps) = (later.seed, later.steps);
+    let (mut seed, mut tries) = (caught.seed, 0..MORE);
+    while caught.steps.is_none() && tries.next().is_some() {
+        let later = search(seed + 1, tried)?;
+        let Some(later) = later.iter().find(|find| is_wanted(find)) else {
+            break;
+        };
+        (seed, caught.steps) = (later.seed, later.steps);
     }
-    Ok(found)
+    Ok(finds)
 }
 
 /// Explores these files with these words; if there are none, the shipped scenarios with drawn flows.

@@ -3,7 +3,6 @@
 //! too.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::ops::Not as _;
 use std::path::PathBuf;
 
 use chat_types::{Config, Span};
@@ -89,9 +88,6 @@ settings! {
         /// The tools on /mcp: pairing, room, breaks [default: all]
         #[arg(long, value_name = "SET,…", value_delimiter = ',')]
         toolsets: Vec<Toolset> => toolsets: Vec<Toolset> = or(Toolset::ALL.into()),
-        /// Leave the schemas of results out of the list of tools
-        #[arg(long)]
-        no_output_schemas: bool => output_schemas: bool = not(),
         /// Serve older clients, which send a username alone
         #[arg(long)]
         trust_usernames: bool => trust_usernames: bool = into(),
@@ -183,7 +179,6 @@ impl ServeArgs {
         let given = self.clone();
         let of_any_client = Self {
             toolsets: given.toolsets,
-            no_output_schemas: given.no_output_schemas,
             in_memory: given.in_memory,
             cluster: ClusterArgs {
                 cluster: Vec::new(),

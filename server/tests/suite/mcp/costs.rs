@@ -33,13 +33,16 @@ async fn listed(world: &World) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_tools_costs_what_the_documentation_says() {
     let world = World::start().await;
-    let without = World::with(|options| options.output_schemas = false).await;
     let mut table =
         "| tool | description and arguments | schema of the result |\n|---|--:|--:|\n".to_owned();
     let (mut all, mut bare) = (0, 0);
-    for (tool, left_out) in listed(&world).await.iter().zip(listed(&without).await) {
-        let (with, without) = (tool.to_string().len(), left_out.to_string().len());
-        assert!(left_out.get("outputSchema").is_none(), "{left_out}");
+    for mut tool in listed(&world).await {
+        let with = tool.to_string().len();
+        tool.as_object_mut()
+            .unwrap()
+            .remove("outputSchema")
+            .unwrap();
+        let without = tool.to_string().len();
         all += with;
         bare += without;
         let name = tool["name"].as_str().unwrap();

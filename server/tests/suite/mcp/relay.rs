@@ -30,7 +30,7 @@ impl Client {
 
     async fn to(server: SocketAddr) -> Self {
         let upstream = Upstream::at(&format!("http://{server}"), None).unwrap();
-        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL), true);
+        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL));
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(async move {
             let serving = relay.serve(tokio::io::split(theirs)).await.unwrap();

@@ -2,27 +2,12 @@
 //! shrinking.
 
 use chat_types::Span;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Class, Violation};
 use crate::plan::Plan;
 use crate::protocol::User;
 use crate::recipe::Recipe;
-
-chat_types::listed! {
-    /// The schedules to explore.
-    #[derive(Default, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    Mix {
-        /// The plain one.
-        Plain "plain",
-        /// Race schedules.
-        Race "race",
-        /// Both in turn.
-        #[default]
-        Mixed "mixed",
-    }
-}
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +16,7 @@ pub struct Trial {
     pub index: u64,
     /// The index of its scenario.
     pub scenario: usize,
-    /// The seed of its configuration.
-    pub draw: u64,
-    /// The seed of everything else.
+    /// Its seed, from which its configuration is drawn, too.
     pub seed: u64,
     /// Its turns.
     pub recipe: Recipe,
@@ -55,8 +38,6 @@ pub struct Effort {
 pub struct ExplorationResult {
     /// The first seed.
     pub first: u64,
-    /// The schedules that were drawn from.
-    pub mix: Mix,
     /// The names of the scenarios, in the order in which trials number them.
     pub scenarios: Vec<String>,
     /// The number of trials; of families, if it was guided.

@@ -103,7 +103,7 @@ impl Exploration {
                 recipe,
                 ..trial.clone()
             };
-            failed |= self.take_run(&trial, ended, what);
+            failed |= self.take_run(&trial, ended);
         }
         if let Some(corpus) = &mut self.guided {
             corpus.take(trial, what, family.new_facets, &family.facets);

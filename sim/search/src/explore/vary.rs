@@ -27,8 +27,6 @@ pub(super) use self::everyday::is_blank;
 pub use self::everyday::{EVERYDAY, blank};
 
 use self::dice::Dice;
-use sim_model::outcome::Mix;
-
 use sim_model::plan::{Plan, Race, Schedule, Workload};
 
 /// The largest number of users of a scenario that is explored in its own form.
@@ -51,18 +49,17 @@ impl DrawnPlan {
     }
 }
 
-/// Draws a configuration, deterministically from plan, seed and mix. Thresholds and expectations
+/// Draws a configuration, deterministically from plan and seed. Thresholds and expectations
 /// are removed: they apply to the original plan only.
 #[must_use]
-pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
+pub fn vary(plan: &Plan, seed: u64) -> DrawnPlan {
     let mut dice = Dice::new(seed);
     let mut plan = Plan {
         thresholds: Vec::new(),
         expect_sometimes: Vec::new(),
         ..plan.clone()
     };
-    // Drawn first, so that another mix with the same seed changes nothing else.
-    schedule(&mut plan, mix, &mut dice);
+    schedule(&mut plan, &mut dice);
     if matches!(plan.workload, Workload::Steps { .. }) {
         dice.say("own steps");
         environment::network(&mut plan, &mut dice);
@@ -98,20 +95,15 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
     }
 }
 
-fn schedule(plan: &mut Plan, mix: Mix, dice: &mut Dice) {
+fn schedule(plan: &mut Plan, dice: &mut Dice) {
     let depth = dice.between(1, 6);
     let (over, under) = dice.pick(&[(0, 1), (1, 20), (1, 6), (1, 2)]);
     let hug = dice::ratio(over, under);
-    let race = Race { depth, hug };
-    let coin = dice.coin();
-    plan.schedule = match mix {
-        Mix::Plain => Schedule::Plain,
-        Mix::Race => Schedule::Race(race),
-        Mix::Mixed if coin => Schedule::Race(race),
-        Mix::Mixed => Schedule::Plain,
+    plan.schedule = if dice.coin() {
+        dice.say(format!("race depth {depth} hug {hug}"));
+        Schedule::Race(Race { depth, hug })
+    } else {
+        dice.say("plain");
+        Schedule::Plain
     };
-    match plan.schedule {
-        Schedule::Plain => dice.say("plain"),
-        Schedule::Race(Race { depth, hug }) => dice.say(format!("race depth {depth} hug {hug}")),
-    }
 }

@@ -1,11 +1,13 @@
 //! A search for the worst: the longest wait, or the largest number of times that one user was
 //! bypassed.
 //!
-//! Half of the trials are drawn at random. The other half lie near the worst ones so far: their
-//! configuration, with another seed of the world and another schedule. Trials run in rounds, and a
-//! round is planned before it starts, so that findings do not depend on the number of threads.
+//! Half of the trials are drawn at random. The other half lie near the worst ones so far: they have
+//! their seeds, and so their configurations, and branch off at the very beginning. Trials run in
+//! rounds, and a round is planned before it starts, so that findings do not depend on the number of
+//! threads.
 
 use sim_model::outcome::{Seek, Trial, Worst};
+use sim_model::recipe::{Recipe, Turn};
 
 /// The number of trials in a round.
 const ROUND: u64 = 64;
@@ -13,28 +15,18 @@ const ROUND: u64 = 64;
 /// The number of configurations that are kept.
 const HELD: usize = 8;
 
-/// How trials are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guide {
-    /// Half of them lie near the worst so far.
-    NearWorst,
-    /// All are random, for comparison.
-    Nowhere,
-}
-
 /// The worst of each configuration, the worst first.
 #[derive(Clone, Debug)]
 pub struct WorstSearch {
     /// The searched quantity.
     pub seek: Seek,
-    guide: Guide,
     worst: Vec<(Trial, Worst)>,
 }
 
 impl WorstSearch {
-    pub(super) const fn new(seek: Seek, guide: Guide) -> Self {
+    pub(super) const fn new(seek: Seek) -> Self {
         let worst = Vec::new();
-        Self { seek, guide, worst }
+        Self { seek, worst }
     }
 
     /// The worst of each configuration, the worst first.
@@ -51,17 +43,22 @@ impl WorstSearch {
             let held = self.worst.len();
             let place = (turn % held).min(turn / held % held);
             let (like, _) = self.worst.get(place)?;
+            // No other trial branches by this number.
+            let branch = u32::try_from(index).ok()?;
             Some(Trial {
+                index,
                 scenario: like.scenario,
-                draw: like.draw,
-                ..fresh(index)
+                seed: like.seed,
+                recipe: Recipe::default().then(Turn { step: 0, branch }),
             })
         };
         (base..base + left.min(ROUND))
             .map(|index| {
-                let guided = self.guide == Guide::NearWorst && !self.worst.is_empty();
-                let near = (guided && index % 2 == 1).then(|| near(index)).flatten();
-                near.unwrap_or_else(|| fresh(index))
+                let has_worst = !self.worst.is_empty();
+                let trial = fresh(index);
+                // A recipe that is given is that of all.
+                let is_near = has_worst && index % 2 == 1 && trial.recipe.is_plain();
+                is_near.then(|| near(index)).flatten().unwrap_or(trial)
             })
             .collect()
     }
@@ -71,7 +68,7 @@ impl WorstSearch {
             return;
         }
         let alike =
-            |one: &(Trial, Worst)| (one.0.scenario, one.0.draw) == (trial.scenario, trial.draw);
+            |one: &(Trial, Worst)| (one.0.scenario, one.0.seed) == (trial.scenario, trial.seed);
         match self.worst.iter().position(alike) {
             Some(place) if self.worst[place].1.figure >= worst.figure => return,
             Some(place) => {
@@ -90,15 +87,12 @@ impl WorstSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sim_model::recipe::Recipe;
 
     fn fresh(index: u64) -> Trial {
-        let seed = 100 + index;
         Trial {
             index,
             scenario: 0,
-            draw: seed,
-            seed,
+            seed: 100 + index,
             recipe: Recipe::default(),
         }
     }
@@ -109,8 +103,9 @@ mod tests {
 
     #[test]
     fn half_of_the_trials_are_near_the_worst_so_far() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
-        assert!(hunted.round(10, 0, &fresh).iter().all(|t| t.draw == t.seed));
+        let mut hunted = WorstSearch::new(Seek::QueueWait);
+        let round = hunted.round(10, 0, &fresh);
+        assert!(round.iter().all(|t| t.recipe.is_plain()));
         for (index, figure) in [(3, 50), (4, 90), (5, 70), (6, 0)] {
             hunted.take(&fresh(index), worst(figure));
         }
@@ -118,28 +113,34 @@ mod tests {
         assert_eq!(round.len(), 64);
         let near: Vec<u64> = round
             .iter()
-            .filter(|t| t.draw != t.seed)
-            .map(|t| t.draw)
+            .filter(|t| !t.recipe.is_plain())
+            .map(|t| t.seed)
             .collect();
         assert_eq!(near.len(), 32);
-        let of = |draw| near.iter().filter(|near| **near == draw).count();
+        let of = |seed| near.iter().filter(|near| **near == seed).count();
         assert!(
             of(104) > of(105) && of(105) > of(103) && of(103) > 0,
             "{near:?}"
         );
-        let seeds: std::collections::BTreeSet<u64> = round.iter().map(|t| t.seed).collect();
-        assert_eq!(seeds.len(), 64, "no world is tried twice");
-        hunted.guide = Guide::Nowhere;
-        assert!(hunted.round(9, 64, &fresh).iter().all(|t| t.draw == t.seed));
+        let worlds = round.iter().map(|t| (t.seed, &t.recipe));
+        let worlds: std::collections::BTreeSet<_> = worlds.collect();
+        assert_eq!(worlds.len(), 64, "no world is tried twice");
+        let recipe: Recipe = "s5:1".parse().unwrap();
+        let branched = |index| Trial {
+            recipe: recipe.clone(),
+            ..fresh(index)
+        };
+        let round = hunted.round(64, 64, &branched);
+        assert!(round.iter().all(|t| t.recipe == recipe));
     }
 
     #[test]
     fn each_configuration_is_held_once_by_its_worst() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
+        let mut hunted = WorstSearch::new(Seek::QueueWait);
         hunted.take(&fresh(1), worst(10));
         for (index, figure) in [(2, 30), (3, 5), (4, 30)] {
             let like = Trial {
-                draw: 101,
+                seed: 101,
                 ..fresh(index)
             };
             hunted.take(&like, worst(figure));
@@ -147,9 +148,9 @@ mod tests {
         let held: Vec<(u64, u64)> = hunted
             .worst()
             .iter()
-            .map(|(t, w)| (t.seed, w.figure))
+            .map(|(t, w)| (t.index, w.figure))
             .collect();
-        assert_eq!(held, [(102, 30)]);
+        assert_eq!(held, [(2, 30)]);
         for index in 10..30 {
             hunted.take(&fresh(index), worst(index));
         }

@@ -10,12 +10,12 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::draw::Shape;
 use sim_model::history::Observer;
-use sim_model::outcome::{Interrupt, Mix, Progress, Seek, Subject, Trial, Violation};
-use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
+use sim_model::outcome::{Interrupt, Progress, Seek, Subject, Trial, Violation};
+use sim_model::plan::{Plan, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    DrawnPlan, Exploration, ExploreOptions, Guide, Listener, OnFailure, explore, vary,
+    DrawnPlan, Exploration, ExploreOptions, Listener, OnFailure, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -55,11 +55,8 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
         plans,
         first: 1,
         count,
-        draw: None,
-        mix: Mix::Mixed,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
-        properties: &[],
         on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
@@ -128,10 +125,10 @@ fn what_is_drawn_is_a_valid_scenario_and_always_the_same() {
     for file in shipped() {
         let plan = load(&file).expect("a shipped scenario");
         for seed in 0..150 {
-            let varied = vary(&plan, seed, Mix::Mixed);
+            let varied = vary(&plan, seed);
             check(&varied.plan);
             assert!(!varied.drew.is_empty());
-            let again = vary(&plan, seed, Mix::Mixed);
+            let again = vary(&plan, seed);
             assert_eq!(format!("{:?}", again.plan), format!("{:?}", varied.plan));
             assert_eq!(again.drew(), varied.drew());
         }
@@ -201,7 +198,7 @@ const KINDS: &[&str] = &[
 #[test]
 fn every_kind_of_thing_is_drawn_now_and_then() {
     let plan = plan("forgetful");
-    let all: Vec<_> = (0..600).map(|seed| vary(&plan, seed, Mix::Mixed)).collect();
+    let all: Vec<_> = (0..600).map(|seed| vary(&plan, seed)).collect();
     let drew = |what: &str| {
         let said = |varied: &&DrawnPlan| varied.drew.iter().any(|one| one.contains(what));
         all.iter().filter(said).count()
@@ -217,27 +214,12 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
 }
 
 #[test]
-fn the_mix_decides_the_schedule_and_nothing_else() {
-    let plan = plan("churn");
-    for seed in 0..100 {
-        let with = |mix| {
-            let mut plan = vary(&plan, seed, mix).plan;
-            (std::mem::take(&mut plan.schedule), format!("{plan:?}"))
-        };
-        let (plain, race) = (with(Mix::Plain), with(Mix::Race));
-        assert_eq!(plain.0, Schedule::Plain);
-        assert!(matches!(race.0, Schedule::Race(_)));
-        assert_eq!(plain.1, race.1);
-    }
-}
-
-#[test]
 fn the_steps_form_keeps_its_steps() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../scenarios/regressions/push_after_expiry.yaml");
     let plan = load(&file).expect("a regression");
     for seed in 0..20 {
-        let varied = vary(&plan, seed, Mix::Mixed).plan;
+        let varied = vary(&plan, seed).plan;
         let words = |plan: &Plan| format!("{:?} {:?}", plan.workload, plan.server);
         assert_eq!(words(&varied), words(&plan));
     }
@@ -378,12 +360,11 @@ fn a_failing_seed_fails_again_alone() {
         let trial = Trial {
             index,
             scenario: usize::try_from(index % 2).expect("small"),
-            draw: 1 + index,
             seed: 1 + index,
             recipe: Recipe::default(),
         };
         let drawn = what.varied(&trial).plan;
-        let alone = vary(&plans[trial.scenario], trial.seed, Mix::Mixed).plan;
+        let alone = vary(&plans[trial.scenario], trial.seed).plan;
         let hash = |plan: &Plan| run_seed(plan, trial.seed, &Progress::default(), None).trace_hash;
         assert_eq!(hash(&drawn), hash(&alone));
         hashes.push(hash(&drawn));
@@ -396,24 +377,24 @@ fn a_failing_seed_fails_again_alone() {
 #[test]
 fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let plans = [plan("stick_contention")];
-    let hunt = |guide, jobs| {
+    let hunt = |jobs| {
         let what = ExploreOptions {
-            seek: Some((Seek::StickWait, guide)),
+            seek: Some(Seek::StickWait),
             ..explored(&plans, 80, jobs)
         };
         let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };
-    let worst = hunt(Guide::NearWorst, 1);
-    assert_eq!(worst, hunt(Guide::NearWorst, 4));
+    let worst = hunt(1);
+    assert_eq!(worst, hunt(4));
     assert!(worst.is_sorted_by(|one, other| one.1.figure >= other.1.figure));
     let (trial, longest) = worst[0].clone();
     assert!(
         longest.figure > 1_000_000 && longest.user.is_some(),
         "{longest:?}"
     );
-    let drawn = vary(&plans[0], trial.draw, Mix::Mixed).plan;
+    let drawn = explored(&plans, 1, 1).varied(&trial).plan;
     let again = run_seed(&drawn, trial.seed, &Progress::default(), None);
     let again = again.metrics.worst(Seek::StickWait);
     assert_eq!(again, longest, "the worst can be seen again");

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Interrupt, Mix, Progress, Subject, Trial, Violation};
+use sim_model::outcome::{Interrupt, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
@@ -34,11 +34,8 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOpt
         plans,
         first: 1,
         count,
-        draw: None,
-        mix: Mix::Mixed,
         interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
-        properties: &[],
         on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
@@ -192,7 +189,7 @@ fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
 #[test]
 fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going --no-shrink";
+    let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going";
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut console = Console {
@@ -270,7 +267,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
     let mut walk = FlowState::default();
     let (mut faultless, mut with_stream) = (0, 0);
     for seed in 0..400 {
-        let varied = vary(&blank(), seed, Mix::Mixed);
+        let varied = vary(&blank(), seed);
         let plan = varied.plan;
         plan.server
             .check()
@@ -319,9 +316,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
 
 #[test]
 fn faults_at_milestones_are_drawn_and_strike() {
-    let plans: Vec<Plan> = (0..4_000)
-        .map(|seed| vary(&blank(), seed, Mix::Mixed).plan)
-        .collect();
+    let plans: Vec<Plan> = (0..4_000).map(|seed| vary(&blank(), seed).plan).collect();
     let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
     assert!(waits.len() > 50, "{}", waits.len());
@@ -346,7 +341,7 @@ fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
     let crashes = |fault: &sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
     let (mut crashed, mut from_snapshot) = (0, 0);
     for seed in 0..800 {
-        let plan = vary(&blank(), seed, Mix::Mixed).plan;
+        let plan = vary(&blank(), seed).plan;
         if plan.faults.iter().any(crashes) {
             let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
             crashed += u32::from(tally.count(Point::Crash) > 0);

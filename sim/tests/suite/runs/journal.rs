@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use chat_types::{RoomSeq, Seq, Time};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
-use sim_model::outcome::{Mix, Progress};
+use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, Page, Reply, Response, User};
 use sim_model::server::ServerRecord;
@@ -108,7 +108,7 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
     let mut passed = 0;
     for plan in shipped() {
         for seed in 0..SEEDS {
-            let varied = vary(&plan, seed, Mix::Mixed);
+            let varied = vary(&plan, seed);
             if let Some(judged) = judged(&varied.plan, seed, None) {
                 let drew = varied.drew();
                 assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);

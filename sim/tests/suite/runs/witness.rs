@@ -11,7 +11,7 @@ use chat_types::Time;
 use sim_judge::{Judge, Judgement};
 use sim_model::draw::Ratio;
 use sim_model::history::{Observer, RunEvent};
-use sim_model::outcome::{Mix, Progress};
+use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_search::explore::vary;
 
@@ -110,7 +110,7 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
     let mut passed = 0;
     for plan in shipped() {
         for seed in 0..SEEDS {
-            let varied = vary(&plan, seed, Mix::Mixed);
+            let varied = vary(&plan, seed);
             if let Some(judged) = witnessed(&varied.plan, seed) {
                 assert_eq!(
                     judged.violations,

@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use chat_types::{mix, mix_bytes};
+use chat_types::mix_bytes;
 use serde::{Deserialize, Serialize};
 
-use sim_model::outcome::{ExplorationCoverage, FLAT, Mix, Trial};
+use sim_model::outcome::{ExplorationCoverage, FLAT, Trial};
 
 use super::{CoverageMap, ExploreOptions, NewFacets};
 use sim_model::recipe::Recipe;
@@ -30,11 +30,7 @@ const VERSION: &str = "abstraction 2";
 pub struct Entry {
     /// The scenario's name.
     pub scenario: String,
-    /// The seed of its configuration.
-    pub draw: u64,
-    /// The schedules to draw from.
-    pub schedule: Mix,
-    /// The seed of its world.
+    /// Its seed.
     pub seed: u64,
     /// Its turns.
     pub recipe: String,
@@ -47,9 +43,8 @@ pub struct Entry {
 impl Entry {
     /// Its identity, which names its file.
     fn id(&self) -> u64 {
-        let schedule = self.schedule as u64;
-        let name = format!("{}\n{}\n{}", self.scenario, self.draw, self.recipe);
-        mix_bytes(mix(self.seed, schedule), name.as_bytes())
+        let name = format!("{}\n{}", self.scenario, self.recipe);
+        mix_bytes(self.seed, name.as_bytes())
     }
 
     /// The expected yield of another family from it.
@@ -105,12 +100,8 @@ impl Corpus {
 
     /// A family from the entry with the highest expected yield.
     fn again(&mut self, what: &ExploreOptions<'_>, index: u64) -> Option<Trial> {
-        let of = |entry: &Entry| {
-            let same = entry.schedule == what.mix;
-            what.scenario(&entry.scenario).filter(|_| same)
-        };
         let expected_worths = self.entries.iter().filter_map(|(id, entry)| {
-            let scenario = of(entry)?;
+            let scenario = what.scenario(&entry.scenario)?;
             Some((entry.expected_worth(), std::cmp::Reverse(*id), scenario))
         });
         let (_, std::cmp::Reverse(id), scenario) = expected_worths.max()?;
@@ -119,7 +110,6 @@ impl Corpus {
         Some(Trial {
             index,
             scenario,
-            draw: entry.draw,
             seed: entry.seed,
             recipe: entry.recipe.parse().ok()?,
         })
@@ -137,8 +127,6 @@ impl Corpus {
         self.idle += 1;
         let entry_of = |recipe: &Recipe, found| Entry {
             scenario: what.plans[trial.scenario].name.clone(),
-            draw: trial.draw,
-            schedule: what.mix,
             seed: trial.seed,
             recipe: recipe.to_string(),
             found,

@@ -23,7 +23,8 @@ use super::clock::Clock;
 use super::probe::probe_all;
 use super::{LiveError, Options, most_files, pool};
 use crate::calibration::Samples;
-use crate::caller::{Pool, repeat};
+use crate::caller::repeat;
+use crate::pool::Pool;
 use sim_model::outcome::{Calibration, RoundTrips, Stage};
 
 /// The number of measured round trips of each kind, and of those before them that warm up the

@@ -19,11 +19,11 @@ use std::time::Duration;
 use chat_types::{Span, Time, mix};
 use rustc_hash::FxHashMap;
 
-use super::caller::Pool;
 use super::client::Client;
 use super::clock::Clock;
 use super::driver_metrics::DriverMetrics;
 use super::nemesis::Nemesis;
+use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};

@@ -11,7 +11,8 @@ use chat_types::Span;
 
 use super::LiveError;
 use super::ask::Ask;
-use super::caller::{CallerContext, Pool, Session, read};
+use super::caller::{CallerContext, Session, read};
+use super::pool::Pool;
 use super::request::Written;
 use super::target::{Protocol, Target};
 use super::wire::{HttpAnswer, Wire, WireError, json as body_json};

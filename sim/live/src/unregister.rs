@@ -5,8 +5,9 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 use super::ask::Ask;
-use super::caller::{CallerRequest, Message, Pool, Session};
+use super::caller::{CallerRequest, Message, Session};
 use super::client::{Client, Identity};
+use super::pool::Pool;
 use super::target::Protocol;
 use sim_model::protocol::{Command, Op};
 

@@ -6,8 +6,7 @@ use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{ScriptUser, ServersNeeded};
 
-use super::error::Read;
-use super::node::Place;
+use super::error::{Place, Read};
 
 /// The context of a part of a scenario: the values of earlier keys, which are read in the order of
 /// their declaration. `None` is a value that has mistakes: what depends on it is not checked, so that

@@ -8,7 +8,14 @@ use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
 
-use super::node::Place;
+/// A range of the file, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The first byte.
+    pub(super) start: usize,
+    /// The number of bytes.
+    pub(super) length: usize,
+}
 
 /// The result of reading a part of a scenario.
 pub(super) type Read<T> = Result<T, Box<Problem>>;

@@ -9,11 +9,12 @@ use super::context::Context;
 use super::environment::ConfigChange;
 use super::error::Read;
 use super::fields::Fields;
-use super::form::{ByKeys, Form, Schemas, form, group};
+use super::form::{ByKeys, Form, form, group};
 use super::forms::{
     Count, Distinct, List, Share, SomeTime, Whole, Word, items, names, narrowed, words,
 };
 use super::node::{Node, Value};
+use super::schemas::Schemas;
 use super::script::User;
 use super::tables::DrawnTime;
 use super::text::Text;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::closest::{closest, did_you_mean};
-use super::error::{Problem, Problems, Read};
-use super::form::Key;
-use super::node::{Entry, Node, Place, Value, shortened};
+use super::error::{Place, Problem, Problems, Read};
+use super::node::{Entry, Node, Value, shortened};
+use super::schemas::Key;
 
 /// The entries of one map. Its problems are unknown and repeated keys, and keys that cannot be
 /// combined; the values of the known keys can be read nevertheless.

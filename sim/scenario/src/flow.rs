@@ -7,12 +7,13 @@ use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::{Place, Problem, Read};
 use super::fields::Fields;
 use super::flow_check::refuse_impossible;
-use super::form::{ByKeys, Form, Schemas, described, form};
+use super::form::{ByKeys, Form, form};
 use super::forms::{Count, List, Name, SomeTime, Whole, Word, names, narrowed, words};
-use super::node::{Node, Place, Value, shortened};
+use super::node::{Node, Value, shortened};
+use super::schemas::{Schemas, described};
 use super::tables::{Drawn, DrawnTime, Length};
 use super::text::Text;
 use sim_model::plan;

@@ -10,8 +10,9 @@ use serde_json::{Value as Json, json};
 use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::{Problem, Problems, Read};
-use super::form::{Form, Schemas};
+use super::form::Form;
 use super::node::{Node, Value, shortened};
+use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::Ratio;
 
@@ -60,7 +61,7 @@ macro_rules! narrowed {
                 <$wide as $crate::form::Form>::write(value, context)
             }
 
-            fn schema(schemas: &mut $crate::form::Schemas) -> serde_json::Value {
+            fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
                 schemas.of::<$wide>()
             }
         }

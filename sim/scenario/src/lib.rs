@@ -18,6 +18,7 @@ mod form;
 mod forms;
 mod node;
 mod scenario;
+mod schemas;
 mod script;
 mod tables;
 mod text;
@@ -35,7 +36,7 @@ pub use environment::limits;
 pub use error::{ErrorStyle, Mistake, ScenarioError};
 pub use scenario::{annotated, schema};
 
-use node::Place;
+use error::Place;
 
 /// Reads a scenario file.
 ///

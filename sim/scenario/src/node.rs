@@ -7,16 +7,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Location, Options, Spanned};
 
-use super::error::{Problem, Read};
-
-/// A range of the file, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// The first byte.
-    pub(super) start: usize,
-    /// The number of bytes.
-    pub(super) length: usize,
-}
+use super::error::{Place, Problem, Read};
 
 impl Place {
     /// The place of a YAML parser's location; the start of the file if it is unknown.

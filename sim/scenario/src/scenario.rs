@@ -7,12 +7,13 @@ use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::environment::{Capacity, Client, Network};
-use super::error::{Problems, Read};
+use super::error::{Place, Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
-use super::form::{Form, Keyed, Schemas, form};
+use super::form::{Form, Keyed, form};
 use super::forms::{Count, Name, SomeTime, Whole, Word, narrowed, text, words};
-use super::node::{Node, Place, Value};
+use super::node::{Node, Value};
+use super::schemas::Schemas;
 use super::script::{Steps, Users};
 use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};

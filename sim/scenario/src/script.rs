@@ -5,14 +5,15 @@ use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problems, Read};
+use super::error::{Place, Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
-use super::form::{Form, Keyed as _, Schemas, form};
+use super::form::{Form, Keyed as _, form};
 use super::forms::{
     Distinct, List, Name, Whole, Word, distinct_names, expected, items, narrowed, text, words,
 };
-use super::node::{Node, Place, Value, shortened};
+use super::node::{Node, Value, shortened};
+use super::schemas::Schemas;
 use super::text::Text;
 use super::workload::{OpenedBy, Stream};
 use sim_model::plan::{self, Argument, Delivery, Net, ScriptStep, ScriptUser, Step};

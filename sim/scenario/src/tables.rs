@@ -9,9 +9,10 @@ use serde_json::{Map, Value as Json, json};
 use super::context::Context;
 use super::error::{Problems, Read};
 use super::fields::Fields;
-use super::form::{Form, Schemas};
+use super::form::Form;
 use super::forms::{DURATION, Whole};
 use super::node::{Node, Value};
+use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::{Quantiles, Shape};
 

@@ -9,12 +9,13 @@ use super::context::{ArrivingUsers, Context};
 use super::error::Read;
 use super::fields::Fields;
 use super::flow::{Flow, Weight};
-use super::form::{ByKeys, Form, Schemas, form};
+use super::form::{ByKeys, Form, form};
 use super::forms::{
     Count, List, Name, SomeTime, Thousandths, Word, distinct_names, expected, items, narrowed,
     words,
 };
 use super::node::Node;
+use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::Ratio;
 use sim_model::plan;

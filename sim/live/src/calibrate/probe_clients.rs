@@ -7,8 +7,9 @@ use chat_types::Span;
 
 use super::{Measured, refused};
 use crate::ask::Ask;
-use crate::caller::{Answered, CallerRequest, Message, Pool, Session};
+use crate::caller::{Answered, CallerRequest, Message, Session};
 use crate::client::Identity;
+use crate::pool::Pool;
 use crate::probe::Capabilities;
 use crate::unregister;
 use sim_model::protocol::{Command, EnterQueue, Op, Outcome, ReadBy, Reply, Response, Room};

@@ -5,9 +5,9 @@ use chat_types::{BreakKind, Span, Time, listed};
 use crate::timer::TimerKind;
 
 use StickMove::{
-    GrantedFromLine, Queued, ReleasedByAway, ReleasedByKick, ReleasedByLeave, ReleasedByMute,
-    ReleasedByPush, ReleasedByReset, WithdrawnByAway, WithdrawnByKick, WithdrawnByLeave,
-    WithdrawnByMute, WithdrawnByReset,
+    Expired, GrantedAtOnce, GrantedFromLine, Queued, ReleasedByAway, ReleasedByKick,
+    ReleasedByLeave, ReleasedByMute, ReleasedByPush, ReleasedByReset, WithdrawnByAway,
+    WithdrawnByKick, WithdrawnByLeave, WithdrawnByMute, WithdrawnByReset,
 };
 
 listed! {
@@ -130,19 +130,12 @@ impl Counters {
 
     pub(crate) fn count_move(&mut self, now: Time, how: StickMove) {
         self.moves[how as usize] += 1;
-        let leaves_line = matches!(
-            how,
-            GrantedFromLine
-                | WithdrawnByReset
-                | WithdrawnByLeave
-                | WithdrawnByAway
-                | WithdrawnByMute
-                | WithdrawnByKick
-        );
-        if how == Queued {
-            self.wait(now, self.claimants + 1);
-        } else if leaves_line {
-            self.count_dismissed(now, 1);
+        match how {
+            Queued => self.wait(now, self.claimants + 1),
+            GrantedFromLine | WithdrawnByReset | WithdrawnByLeave | WithdrawnByAway
+            | WithdrawnByMute | WithdrawnByKick => self.count_dismissed(now, 1),
+            GrantedAtOnce | Expired | ReleasedByPush | ReleasedByReset | ReleasedByLeave
+            | ReleasedByAway | ReleasedByMute | ReleasedByKick => {}
         }
     }
 

@@ -288,7 +288,7 @@ impl Member {
             .push_back(Output::Moved(Refusal { ticket, earlier }));
     }
 
-    /// Gives up the ownership in good order: takes nothing new, finishes what it has, and leaves
+    /// Gives up the ownership cleanly: takes nothing new, finishes what it has, and leaves
     /// the log to others. Does nothing on a member that is not the owner.
     pub fn resign(&mut self, now: Now) {
         if let State::Owner(ownership) = &mut self.state {

@@ -79,7 +79,7 @@ pub enum Broken {
     Format(u16),
     /// Another version of the core wrote it.
     #[error(
-        "version {0} of the core wrote it, and this is version {VERSION}: start that version once and stop it in good order, which leaves a snapshot to go on from"
+        "version {0} of the core wrote it, and this is version {VERSION}: start that version once and stop it cleanly, which leaves a snapshot to go on from"
     )]
     Version(String),
     /// The checksum matches, but the content is not the next record, which is a bug.

@@ -149,7 +149,7 @@ impl Running {
     }
 }
 
-/// Why the driver did not end in good order.
+/// Why the driver did not end cleanly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Died {
     /// It panicked: an invariant of the core is broken, and its state is lost.

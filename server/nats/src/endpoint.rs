@@ -26,7 +26,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// its first record takes longer than a silence.
 const FIRST_RECORD: Duration = Duration::from_secs(4);
 
-/// The pause before a consumer is made anew.
+/// The pause before a consumer is rebuilt.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// The largest number of messages that one request pulls.

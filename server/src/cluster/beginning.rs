@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 8;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// How another version goes on with a chat whose log it cannot read.
-const NEW_LOG: &str = "stop its members in good order, and make a log of this version from a member's \
+const NEW_LOG: &str = "stop its members cleanly, and make a log of this version from a member's \
                        folder: `talking-stick cluster repair --from DIR --cluster-realm NEW`";
 
 /// The identity of the realm, which the first member draws. A journal with entries must be of it.
@@ -259,7 +259,7 @@ mod tests {
             why.to_string(),
             format!(
                 "--cluster: record 1 of the log has format {}, and this version reads format {FORMAT}. \
-                 Start the version that wrote it, or stop its members in good order, and make a log \
+                 Start the version that wrote it, or stop its members cleanly, and make a log \
                  of this version from a member's folder: `talking-stick cluster repair --from DIR \
                  --cluster-realm NEW`",
                 FORMAT + 1

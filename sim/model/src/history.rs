@@ -187,7 +187,7 @@ pub enum ClusterEvent {
     LostOwnership,
     /// It crashed.
     Crashed,
-    /// It ended in good order.
+    /// It ended cleanly.
     Stopped,
     /// It started.
     Started,

@@ -59,23 +59,43 @@ struct Client {
 
 impl Observer for PointCounter {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Client(record) = event {
-            self.record_client(record);
-        } else if let RunEvent::World(WorldRecord::Down { .. }) = event {
-            self.tally.reach(Point::Crash);
-        } else if let RunEvent::World(WorldRecord::ClockJumped { by, .. }) = event {
-            self.jumped = self.jumped + *by;
-        } else if let RunEvent::World(WorldRecord::Operated { verb, .. }) = event {
-            self.reach_if(*verb == "ban", Point::Banned);
-            self.reach_if(*verb == "unban", Point::Unbanned);
-        } else if let RunEvent::World(WorldRecord::Cluster { what, .. }) = event {
-            let is_later = matches!(what, ClusterEvent::BecameOwner { epoch } if *epoch > 1);
-            self.reach_if(is_later, Point::OwnerChanged);
+        match event {
+            RunEvent::Client(record) => self.record_client(record),
+            RunEvent::World(record) => self.record_world(record),
+            RunEvent::Server(_)
+            | RunEvent::Network(..)
+            | RunEvent::Fault(..)
+            | RunEvent::Cluster(..)
+            | RunEvent::Committed(_)
+            | RunEvent::Arrived(..) => {}
         }
     }
 }
 
 impl PointCounter {
+    fn record_world(&mut self, record: &WorldRecord<'_>) {
+        match record {
+            WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
+            WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + *by,
+            WorldRecord::Operated { verb, .. } => {
+                self.reach_if(*verb == "ban", Point::Banned);
+                self.reach_if(*verb == "unban", Point::Unbanned);
+            }
+            WorldRecord::Cluster { what, .. } => {
+                let is_later = matches!(what, ClusterEvent::BecameOwner { epoch } if *epoch > 1);
+                self.reach_if(is_later, Point::OwnerChanged);
+            }
+            WorldRecord::Restarted { .. }
+            | WorldRecord::DiskDamaged { .. }
+            | WorldRecord::StartRefused { .. }
+            | WorldRecord::FaultMade { .. }
+            | WorldRecord::FaultMended { .. }
+            | WorldRecord::Healed { .. }
+            | WorldRecord::Sizes { .. }
+            | WorldRecord::Ended { .. } => {}
+        }
+    }
+
     fn record_client(&mut self, record: &Record<'_>) {
         match record.what {
             ClientEvent::Received {

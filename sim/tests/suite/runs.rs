@@ -6,5 +6,6 @@ mod exhaust;
 mod explore;
 mod guided;
 mod journal;
+mod shown;
 mod shrink;
 mod witness;

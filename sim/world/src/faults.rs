@@ -174,12 +174,18 @@ impl World<'_, '_> {
             }
         }
         // The ends of the others are events of their own.
-        if let FaultKind::Log { .. }
-        | FaultKind::Clients { .. }
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::FailDisk { .. } = kind
-        {
-            self.events.schedule(until, Event::FaultEnds(index));
+        match kind {
+            FaultKind::Log { .. }
+            | FaultKind::Clients { .. }
+            | FaultKind::SlowDisk { .. }
+            | FaultKind::FailDisk { .. } => self.events.schedule(until, Event::FaultEnds(index)),
+            FaultKind::Down { .. }
+            | FaultKind::Configure(_)
+            | FaultKind::ClockJump { .. }
+            | FaultKind::DamageDisk { .. }
+            | FaultKind::Member { .. }
+            | FaultKind::LoseReplies
+            | FaultKind::Operator(_) => {}
         }
     }
 

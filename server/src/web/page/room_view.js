@@ -205,7 +205,7 @@ class Composer extends Component {
         h('label', { for: 'text', class: 'hidden' }, 'Your message'),
         h('textarea', {
           id: 'text', ref: this.text, rows: 2, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
-          placeholder: ready || free ? 'Your message' : 'Write already; say it once you have the stick',
+          placeholder: ready || free ? 'Your message' : 'Draft now, send when you hold the stick',
           enterkeyhint: says || ready ? 'send' : 'go',
           ...(long ? { 'aria-invalid': 'true', 'aria-describedby': 'too-long keys' } : marked('text', 'keys')),
         }),

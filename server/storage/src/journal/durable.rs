@@ -128,6 +128,10 @@ pub(super) struct Writer {
     forgotten: Position,
     /// A snapshot in progress, which returns its position if it is made.
     pub(super) snapping: Option<JoinHandle<Option<Position>>>,
+    /// A connection that is never used again. While one is open, SQLite keeps the shared memory of the
+    /// WAL as it was opened. Without it, a reader that opens the journal while the file system is
+    /// read-only would make that memory read-only for all connections, also after the disk has healed.
+    anchor: Option<Database>,
 }
 
 impl Writer {
@@ -140,6 +144,8 @@ impl Writer {
         (chain, snapshot): (Chain, Position),
     ) -> io::Result<Self> {
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
+        let anchor = Database::open(folder.path()).map_err(io::Error::other)?;
+        anchor.first().map_err(io::Error::other)?;
         folder.remember()?;
         Ok(Self {
             needed_after: folder::oldest_kept(folder.path())?,
@@ -156,6 +162,7 @@ impl Writer {
             snapshot,
             grown: 0,
             snapping: None,
+            anchor: Some(anchor),
         })
     }
 
@@ -384,6 +391,8 @@ impl Writer {
             // The thread ends by itself. Two snapshots at once would write the same file.
             let _ = snapping.join();
         }
+        // The last connection to close empties the WAL, which one for reading does not.
+        self.anchor = None;
         if !self.folder.is_there() {
             // Another server may use the folder.
             return Err(NoWrite::Vanished);
@@ -435,4 +444,47 @@ fn snapshot_of(
     let bytes = Snapshot::write(origin, &state.chain, &state.hub);
     folder::write_snapshot(folder, state.chain.last(), &bytes)?;
     Ok(state.chain.last())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rusqlite::{Connection, OpenFlags};
+    use server_settings::{Durability, JournalSettings};
+
+    use super::*;
+    use crate::journal::open;
+
+    #[test]
+    fn a_reader_of_a_read_only_disk_does_not_keep_the_writer_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = JournalSettings {
+            folder: folder.path().into(),
+            durability: Durability::Os,
+            accept_loss: false,
+            entries: None,
+            bytes: None,
+            reserve: None,
+        };
+        let opened = open(&settings, &Config::default()).unwrap();
+        let mut writer = opened.journal.opened.unwrap();
+        // The disk turns read-only: the writer closes its connection, which removes no file there, and a
+        // reader opens one that can open the shared memory only for reading.
+        let files = ["journal.db-wal", "journal.db-shm"].map(|name| folder.path().join(name));
+        let there = files.map(|file| (fs::read(&file).unwrap(), file));
+        writer.database = None;
+        for (bytes, file) in there.iter().filter(|(_, file)| !file.exists()) {
+            fs::write(file, bytes).unwrap();
+        }
+        let path = format!("file:{}/journal.db?readonly_shm=1", folder.path().display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let reader = Connection::open_with_flags(path, flags).unwrap();
+        let read = |_: &rusqlite::Row<'_>| Ok(());
+        reader
+            .query_row("SELECT count(*) FROM sqlite_schema", [], read)
+            .unwrap();
+        // The disk has healed, and the reader stays.
+        writer.reopened(Database::is_copy_of_log).unwrap();
+    }
 }

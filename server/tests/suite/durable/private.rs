@@ -96,7 +96,7 @@ fn every_file_in_an_open_folder_is_private() {
     }
     assert_eq!(server.stop(), Some(0));
     assert_has(&private_files(&at("data")), &["snapshot-"]);
-    // Damaged tables are kept under another name, and made anew.
+    // Damaged tables are kept under another name, and rebuilt.
     fs::write(
         at("data/history.db"),
         "no database, but long enough to be one".repeat(99),

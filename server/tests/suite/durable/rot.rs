@@ -1,4 +1,4 @@
-//! Letters of the history that the disk changes: never read, and made anew.
+//! Letters of the history that the disk changes: never read, and rebuilt.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn a_letter_that_changes_while_the_server_runs_is_not_read() {
         "{answer}"
     );
     assert!(answer.to_string().contains("damaged"), "{answer}");
-    wait_until("the history is made anew", || {
+    wait_until("the history is rebuilt", || {
         search(&server, &ann, "word").0 == 200
     });
     assert_eq!(server.history(&ann, "room_1", 4), texts);

@@ -221,7 +221,7 @@ pub const OUT_OF_REACH: [&str; 3] = [
     "handle_required",
     // Operators ban addresses where scenarios are drawn alone.
     "blocked",
-    // No scenario stops a server in good order but those that are drawn.
+    // No scenario stops a server cleanly but those that are drawn.
     "shutting_down",
 ];
 

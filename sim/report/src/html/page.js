@@ -63,7 +63,7 @@ function violationsSection(run) {
 function diagramSections(run) {
   return run.diagrams.map((diagram) => {
     const shrunk = diagram.of === 'shrunk';
-    const titles = { shrunk: 'Shrunk: the least that still violates it', followed: diagram.detail, slowest: `The longest under ${diagram.property}`, whole: 'What happened' };
+    const titles = { shrunk: 'Shrunk: the smallest failing run', followed: diagram.detail, slowest: `The longest under ${diagram.property}`, whole: 'What happened' };
     return section('space-time', titles[diagram.of],
       h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `${diagram.of === 'slowest' ? `${diagram.detail}. ` : ''}Seed ${diagram.seed}, ${stretch(diagram)} of virtual time. Time goes downward; long pauses are drawn short.`),
       diagramView(diagram));

@@ -235,20 +235,23 @@ impl TraceLine {
         if let Some(room) = reply.room() {
             self.set(Field::Room, room.to_string());
         }
-        if let Reply::Waiting { position, .. } = reply {
-            self.set(Field::Place, *position);
-        } else if let Reply::Matched { partner, .. } = reply {
-            self.set(Field::Who, partner.id.to_string());
-        } else if let Reply::Sent { room_seq, .. } = reply {
-            self.set(Field::RoomSeq, room_seq.0);
-        } else if let Reply::Stick { place, epoch, .. } = reply {
-            self.set(Field::Place, *place);
-            self.set(Field::Epoch, epoch.0);
-        } else if let Reply::OnBreak {
-            stress, boss_alert, ..
-        } = reply
-        {
-            self.add_mood(*stress, *boss_alert);
+        match reply {
+            Reply::Waiting { position, .. } => self.set(Field::Place, *position),
+            Reply::Matched { partner, .. } => self.set(Field::Who, partner.id.to_string()),
+            Reply::Sent { room_seq, .. } => self.set(Field::RoomSeq, room_seq.0),
+            Reply::Stick { place, epoch, .. } => {
+                self.set(Field::Place, *place);
+                self.set(Field::Epoch, epoch.0);
+            }
+            Reply::OnBreak {
+                stress, boss_alert, ..
+            } => self.add_mood(*stress, *boss_alert),
+            Reply::LoggedIn { .. }
+            | Reply::LeftQueue { .. }
+            | Reply::LeftChat
+            | Reply::Draft { .. }
+            | Reply::Done
+            | Reply::Lifted { .. } => {}
         }
     }
 

@@ -239,28 +239,41 @@ impl<'l> StepWriter<'l> {
 
     fn read_entry(&mut self, entry: &'l Entry) {
         let (at, log) = (entry.at, self.log);
-        if let Logged::Called(call) = &entry.what {
-            self.record_call(&log.calls[*call]);
-        } else if let Logged::Retried(call, Retry::Silence) = &entry.what {
+        match (&entry.what, entry.agent) {
+            (Logged::Called(call), _) => self.record_call(&log.calls[*call]),
             // An attempt of the call timed out, and another follows.
-            let call = &log.calls[*call];
-            let left_out = &mut self.step_of(call).leave_out;
-            if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
-                left_out.push(Argument::Patience);
+            (Logged::Retried(call, Retry::Silence), _) => {
+                let call = &log.calls[*call];
+                let left_out = &mut self.step_of(call).leave_out;
+                if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
+                    left_out.push(Argument::Patience);
+                }
             }
-        } else if let Logged::Abandoned(call) = &entry.what {
-            let call = &log.calls[*call];
-            if !call.sent.contains_key(&1) {
-                self.step_of(call).leave_out.push(Argument::Retries);
+            (Logged::Abandoned(call), _) => {
+                let call = &log.calls[*call];
+                if !call.sent.contains_key(&1) {
+                    self.step_of(call).leave_out.push(Argument::Retries);
+                }
             }
-        } else if let Logged::Fault(record) = &entry.what {
-            self.record_fault(record);
-        } else if let Some(agent) = entry.agent {
-            if let Logged::Network(record) = &entry.what {
-                self.record_traffic(agent, entry, record);
-            } else {
+            (Logged::Fault(record), _) => self.record_fault(record),
+            (Logged::Network(record), Some(agent)) => self.record_traffic(agent, entry, record),
+            (Logged::Forgot { .. } | Logged::Vanished | Logged::Finished, Some(agent)) => {
                 self.record_end(at, agent, &entry.what);
             }
+            (
+                Logged::Retried(..)
+                | Logged::Answered { .. }
+                | Logged::Received { .. }
+                | Logged::Said
+                | Logged::Down(_)
+                | Logged::Restarted
+                | Logged::ClockJumped(_)
+                | Logged::Cluster(..)
+                | Logged::Healed
+                | Logged::Ended,
+                _,
+            )
+            | (_, None) => {}
         }
     }
 
@@ -280,36 +293,43 @@ impl<'l> StepWriter<'l> {
 
     fn record_traffic(&mut self, agent: Agent, entry: &Entry, record: &NetworkRecord) {
         let user = self.client(agent).user;
-        if let NetworkRecord::Served { call, attempt, .. } = *record {
-            if attempt == 0 {
-                self.served = self.calls.get(&(agent, call)).copied();
+        match *record {
+            NetworkRecord::Served {
+                call, attempt: 0, ..
+            } => self.served = self.calls.get(&(agent, call)).copied(),
+            NetworkRecord::Opening { opening, .. } => {
+                let Net { request, reply, .. } = net(self.log, entry, self.to, false);
+                let user = &mut self.users[user as usize];
+                user.stream = true;
+                if user.opens.is_empty() {
+                    user.stream_by = opening.by.unwrap_or_default();
+                }
+                let usual = Some(user.stream_by);
+                user.opens.push(Opening {
+                    by: opening.by.filter(|_| opening.by != usual),
+                    request,
+                    reply,
+                    ..opening
+                });
             }
-        } else if let NetworkRecord::Opening { opening, .. } = *record {
-            let Net { request, reply, .. } = net(self.log, entry, self.to, false);
-            let user = &mut self.users[user as usize];
-            user.stream = true;
-            if user.opens.is_empty() {
-                user.stream_by = opening.by.unwrap_or_default();
-            }
-            let usual = Some(user.stream_by);
-            user.opens.push(Opening {
-                by: opening.by.filter(|_| opening.by != usual),
-                request,
-                reply,
-                ..opening
-            });
-        } else if let NetworkRecord::Pushed { fate, .. } = *record
-            && let Some(step) = self.served
-        {
             // A push is an effect of the step that the server handled last.
-            let push = &mut self.steps[step].net.push;
-            if !push.iter().any(|(to, _)| *to == user) {
-                push.push((user, fate));
+            NetworkRecord::Pushed { fate, .. } => {
+                if let Some(step) = self.served {
+                    let push = &mut self.steps[step].net.push;
+                    if !push.iter().any(|(to, _)| *to == user) {
+                        push.push((user, fate));
+                    }
+                }
             }
-        } else if let NetworkRecord::Disconnected { length } = *record
-            && length.is_some()
-        {
-            self.step(entry.at, agent, Step::Disconnect(length));
+            NetworkRecord::Disconnected {
+                length: Some(length),
+            } => self.step(entry.at, agent, Step::Disconnect(Some(length))),
+            NetworkRecord::Sent { .. }
+            | NetworkRecord::Served { .. }
+            | NetworkRecord::Replied { .. }
+            | NetworkRecord::Opened { .. }
+            | NetworkRecord::StreamBroke
+            | NetworkRecord::Disconnected { length: None } => {}
         }
     }
 

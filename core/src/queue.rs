@@ -60,7 +60,7 @@ pub(crate) struct Queue {
     candidates: BTreeSet<Place>,
     /// The candidates with each interest.
     #[serde(skip)]
-    by_interest: BTreeSet<(Arc<str>, Place)>,
+    by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
     /// The candidates that accept anyone.
     #[serde(skip)]
     open: BTreeSet<Place>,
@@ -106,9 +106,10 @@ impl Queue {
 
     fn index_candidate(&mut self, place: Place, waiter: &Waiter) {
         self.candidates.insert(place);
-        let interests = waiter.interests.iter().map(Arc::clone);
-        self.by_interest
-            .extend(interests.map(|interest| (interest, place)));
+        for interest in waiter.interests.iter() {
+            let those = self.by_interest.entry(Arc::clone(interest));
+            those.or_default().insert(place);
+        }
         if waiter.takes_anyone {
             self.open.insert(place);
         }
@@ -128,7 +129,12 @@ impl Queue {
         let place = self.by_user.remove(&user)?;
         let waiter = self.line.remove(&place)?;
         for interest in waiter.interests.iter() {
-            self.by_interest.remove(&(Arc::clone(interest), place));
+            if let Some(those) = self.by_interest.get_mut(interest) {
+                those.remove(&place);
+                if those.is_empty() {
+                    self.by_interest.remove(interest);
+                }
+            }
         }
         self.candidates.remove(&place);
         self.open.remove(&place);
@@ -209,8 +215,7 @@ impl Queue {
     fn closest(&self, waiter: &Waiter, mut fits: impl FnMut(&Waiter) -> bool) -> Option<UserId> {
         let mut shared: BTreeMap<Place, usize> = BTreeMap::new();
         for interest in waiter.interests.iter() {
-            let of = |place| (Arc::clone(interest), Place(place));
-            for (_, place) in self.by_interest.range(of(0)..=of(u64::MAX)) {
+            for place in self.by_interest.get(interest).into_iter().flatten() {
                 *shared.entry(*place).or_default() += 1;
             }
         }
@@ -255,9 +260,10 @@ impl Queue {
         let candidates = || self.line.values().filter(|w| w.is_candidate);
         let open = candidates().filter(|w| w.takes_anyone).count();
         let interests: usize = candidates().map(|w| w.interests.len()).sum();
+        let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
         if self.candidates.len() != candidates().count()
             || self.open.len() != open
-            || self.by_interest.len() != interests
+            || indexed != interests
         {
             return Err("the indexes and the line differ".into());
         }

@@ -2,21 +2,6 @@
 //!
 //! It shares no code with the members. It reads the log's records by its own parser, finds the
 //! writes in them by their texts, and never asks a member what it believes.
-//!
-//! `sim exhaust --world cluster` tries every order of a few steps of two members and their log, and
-//! judges them by these rules. `cargo xtask cluster` lets the same judge read the log of real NATS
-//! servers: `sim-judge` is a dependency of the server's tests alone. `cargo xtask mutants --cluster`
-//! requires it to accuse three of the mutants there.
-//!
-//! | name | holds when | enforced by |
-//! |---|---|---|
-//! | `cluster_one_owner` | only its claimant writes under an epoch, and nobody does after a later claim | `core/cluster/src/place.rs` |
-//! | `cluster_one_lease` | at most one member takes calls at an instant | `core/cluster/src/member/ownership.rs`, `core/cluster/src/member/claim.rs` |
-//! | `cluster_agreement` | members agree at equal places of the log, and can apply it | `core/cluster/src/member/follow.rs` |
-//! | `cluster_acknowledged` | what was accepted is in the log, and is shown once | `core/cluster/src/member/append.rs` |
-//! | `cluster_refused` | what was refused as not done is not done | `core/cluster/src/member/append.rs`, `core/src/node/departure.rs` |
-//! | `cluster_fresh_reads` | a read shows all that was accepted before it began | `core/cluster/src/member.rs`, `core/cluster/src/member/reads.rs` |
-//! | `cluster_progress` | after the faults, clients are served, members follow, calls are answered | `core/cluster/src/member/claim.rs` |
 
 mod append_times;
 mod record;

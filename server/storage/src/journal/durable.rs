@@ -456,6 +456,10 @@ mod tests {
     use super::*;
     use crate::journal::open;
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it has a flag that no other connection has"
+    )]
     #[test]
     fn a_reader_of_a_read_only_disk_does_not_keep_the_writer_out() {
         let folder = tempfile::tempdir().unwrap();

@@ -323,7 +323,9 @@ impl<'l> StepWriter<'l> {
             }
             NetworkRecord::Disconnected {
                 length: Some(length),
-            } => self.step(entry.at, agent, Step::Disconnect(Some(length))),
+            } => {
+                self.step(entry.at, agent, Step::Disconnect(Some(length)));
+            }
             NetworkRecord::Sent { .. }
             | NetworkRecord::Served { .. }
             | NetworkRecord::Replied { .. }

@@ -144,8 +144,9 @@ impl Writer {
         (chain, snapshot): (Chain, Position),
     ) -> io::Result<Self> {
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
-        let anchor = Database::open(folder.path()).map_err(io::Error::other)?;
-        anchor.first().map_err(io::Error::other)?;
+        let anchor = Database::open(folder.path()).ok();
+        // The read opens the memory, also where it finds damage, which the recovery would have found.
+        let _ = anchor.as_ref().map(Database::first);
         folder.remember()?;
         Ok(Self {
             needed_after: folder::oldest_kept(folder.path())?,
@@ -162,7 +163,7 @@ impl Writer {
             snapshot,
             grown: 0,
             snapping: None,
-            anchor: Some(anchor),
+            anchor,
         })
     }
 

@@ -67,8 +67,10 @@ type Arguments = Map<String, Value>;
 /// registered it, which must not be repeated.
 type Registration = (Handle, Option<(Tool, Arguments)>);
 
-/// Where the progress of a call goes, and what comes of it.
+/// The receiver of a call's progress; none if its client asked for none.
 type Progress<'a> = Option<&'a ClientProgress>;
+
+/// The result of a call at the server.
 type Called = Result<Value, UpstreamError>;
 
 impl Relay {

@@ -136,7 +136,7 @@ impl CallerContext {
     }
 }
 
-/// Makes a request, on an idle connection if there is one, and tells what it led to.
+/// Makes a request, on an idle connection if there is one, and reports its result.
 pub(super) async fn serve(
     net: Arc<CallerContext>,
     ticket: u64,

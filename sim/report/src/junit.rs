@@ -17,7 +17,7 @@ enum Outcome {
     Failed { message: String, body: String },
 }
 
-/// The name of a test case, and what came of it.
+/// A test case: its name and its outcome.
 type Case = (String, Outcome);
 
 /// The whole document.

@@ -38,7 +38,7 @@ pub(super) struct Problem {
 }
 
 impl Place {
-    /// A problem at this place, with the label "here".
+    /// Makes a problem at this place, with the label "here".
     pub(super) fn wrong(
         self,
         message: impl Into<String>,
@@ -54,7 +54,7 @@ impl Place {
         })
     }
 
-    /// The same as a result.
+    /// Returns a problem at this place, with the label "here", as an error.
     pub(super) fn refuse<T>(
         self,
         message: impl Into<String>,

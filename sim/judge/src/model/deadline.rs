@@ -135,7 +135,7 @@ const LAST: u64 = (1 << 53) - 1;
 /// what the lost one gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GivenAgain {
-    /// What the numbers count.
+    /// The items that the numbers count.
     pub(crate) what: Numbered,
     /// The last one that clients may know.
     pub(crate) given: u64,
@@ -143,12 +143,12 @@ pub(crate) struct GivenAgain {
     pub(crate) next: u64,
 }
 
-/// What numbers count.
+/// The items that a series of numbers counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbered {
-    /// Participants.
+    /// The participants of the server.
     Users,
-    /// Rooms.
+    /// The rooms of the server.
     Rooms,
     /// The events of this participant's inbox.
     Inbox(User),

@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::process::Command;
 
-/// A line without what depends on the machine and the build: times, speed and commit.
+/// A line without what depends on the machine and the build: the time and the speed of the verdict, and
+/// the commit.
 fn same_everywhere(line: &str) -> String {
-    let parts = line.trim_end().split(" · ");
-    let parts = parts.map(|part| {
-        let part = part
-            .split_once(" in ")
-            .map_or(part, |(virtual_time, _)| virtual_time);
-        let part = part.split_once(" steps, ").map_or(part, |(steps, _)| steps);
-        part.strip_prefix("sim ").map_or(part, |_| "sim")
+    let is_verdict = line.starts_with("PASS");
+    let parts = line.trim_end().split(" · ").map(|part| {
+        let timed = part.split_once(" in ").or(part.split_once(" steps, "));
+        match timed {
+            Some((kept, _)) if is_verdict => kept,
+            _ if part.starts_with("sim ") => "sim",
+            _ => part,
+        }
     });
     parts.collect::<Vec<_>>().join(" · ")
 }

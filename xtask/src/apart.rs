@@ -1,7 +1,7 @@
 //! Steps as processes of their own, whose output is kept until they end.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, anyhow};
@@ -30,36 +30,32 @@ impl Apart {
     /// A file that cannot be read or written.
     pub(crate) fn new(sh: &Shell) -> Result<Self> {
         // Another process may run its copy, and writes its own outputs.
-        let folder = cargo::scratch(sh, &format!("steps-{}", std::process::id()))?;
+        let folder = cargo::empty_scratch(sh, &format!("steps-{}", std::process::id()))?;
         let program = folder.join(cargo::executable("xtask"));
         sh.copy_file(std::env::current_exe()?, &program)?;
         Ok(Self { program, folder })
     }
 
-    /// Runs a step, and returns its outcome and output.
+    /// Runs a step, which is done once, and returns its outcome and output.
     pub(crate) fn run(&self, step: Step) -> (Outcome, String) {
         let of_step = |end: &str| self.folder.join(format!("{}.{end}", step.name));
         let (output, outcome) = (of_step("log"), of_step("outcome"));
-        let done = self.run_into(step, &output, &outcome);
-        let said = fs::read(&output).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let run = || -> Result<Outcome> {
+            let shown = File::create(&output)?;
+            let status = Command::new(&self.program)
+                .args([WORD, step.name])
+                .arg(&outcome)
+                .stdin(Stdio::null())
+                .stderr(shown.try_clone()?)
+                .stdout(shown)
+                .status()?;
+            let written = fs::read(&outcome).map_err(|_| anyhow!("{status}"))?;
+            Ok(serde_json::from_slice(&written)?)
+        };
         let broken = |why| Outcome::Failed(format!("the step's own process: {why:#}"));
-        (done.unwrap_or_else(broken), said)
-    }
-
-    fn run_into(&self, step: Step, output: &Path, outcome: &Path) -> Result<Outcome> {
-        // That of an earlier run.
-        let _ = fs::remove_file(outcome);
-        let shown = File::create(output)?;
-        let status = Command::new(&self.program)
-            .args([WORD, step.name])
-            .arg(outcome)
-            .stdin(Stdio::null())
-            .stderr(shown.try_clone()?)
-            .stdout(shown)
-            .status()?;
-        let written = fs::read(outcome).map_err(|_| anyhow!("{status}"))?;
-        Ok(serde_json::from_slice(&written)?)
+        let outcome = run().unwrap_or_else(broken);
+        let said = fs::read(&output).unwrap_or_default();
+        (outcome, String::from_utf8_lossy(&said).into_owned())
     }
 }
 
@@ -94,7 +90,7 @@ mod tests {
         assert_eq!(outcome, Outcome::Skipped("no such tool".into()));
         assert_eq!(said, "ran page\nalso\n");
         program("exit 101");
-        let (outcome, _) = apart.run(Step::named("page").expect("a step"));
+        let (outcome, _) = apart.run(Step::named("clients").expect("a step"));
         let why = "the step's own process: exit status: 101";
         assert_eq!(outcome, Outcome::Failed(why.into()));
         let folder = apart.folder.clone();

@@ -3,9 +3,6 @@
 //! One build gives the same counts on a busy machine as on an idle one. `benches/benches/counts.rs`
 //! defines what is counted, and how.
 
-mod chart;
-mod flame;
-mod growth;
 mod verdict;
 
 use std::io::Write;
@@ -16,10 +13,6 @@ use xshell::Shell;
 
 use crate::bench::verdict::{Baseline, CountVerdict};
 use crate::outcome::{none_of, skipped};
-
-pub(crate) use flame::draw as draw_flames;
-pub(crate) use growth::measure as measure_growth;
-pub(crate) use verdict::thousands;
 
 /// The path of the baseline.
 const BASELINE: &str = "benches/baseline.json";
@@ -37,52 +30,41 @@ pub(crate) struct BenchWords {
     /// Write a new baseline, to be committed with the change that caused it
     #[arg(long)]
     pub(crate) accept: bool,
-    /// Measure all costs from a thousand participants to a million, and name those that grow faster than a
-    /// logarithm; the times need an idle machine
-    #[arg(long)]
-    pub(crate) growth: bool,
-    /// Profile the core, the node and the virtual world with perf for ten seconds each, and draw a flame
-    /// graph of each
-    #[arg(long)]
-    pub(crate) flame: bool,
 }
 
 /// The step `bench`: fails if a count exceeds the baseline by more than the tolerance.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     verdict::ready(sh).map_err(skipped)?;
-    let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
-    eprint!("{}{}", verdict.summary(), verdict.fewer());
-    none_of(&verdict.findings())
+    let verdict = CountVerdict::new(&before(sh)?, &Baseline::count(sh)?);
+    eprint!("{}{}", verdict.summary, verdict.fewer);
+    none_of(&verdict.findings)
 }
 
-/// Counts, and prints the table. Returns whether the verdict is good.
+/// Counts, and prints the table. Returns whether the verdict is good, or the counts are the baseline now.
 ///
 /// # Errors
 /// Why it could not be done.
-pub(crate) fn compare(sh: &Shell, out: &mut impl Write) -> Result<bool> {
+pub(crate) fn run(sh: &Shell, words: &BenchWords, out: &mut impl Write) -> Result<bool> {
     verdict::ready(sh)?;
-    let verdict = CountVerdict::new(before(sh)?, Baseline::count(sh)?);
-    let findings = verdict.findings();
-    let (table, summary, fewer) = (verdict.table(), verdict.summary(), verdict.fewer());
-    writeln!(out, "{table}{summary}{fewer}{}", findings.join("\n"))?;
+    let before = before(sh);
+    if words.accept {
+        let now = Baseline::count(sh)?;
+        // The first baseline has no previous one.
+        let verdict = CountVerdict::new(before.as_ref().unwrap_or(&now), &now);
+        sh.write_file(BASELINE, serde_json::to_string_pretty(&now)? + "\n")?;
+        write!(out, "{}{}", verdict.table, verdict.summary)?;
+        return Ok(true);
+    }
+    let verdict = CountVerdict::new(&before?, &Baseline::count(sh)?);
+    let (summary, fewer, findings) = (verdict.summary, verdict.fewer, verdict.findings);
+    writeln!(
+        out,
+        "{}{summary}{fewer}{}",
+        verdict.table,
+        findings.join("\n")
+    )?;
     Ok(findings.is_empty())
-}
-
-/// Counts, and writes the counts as the baseline. Compares them with the previous one for the
-/// table.
-///
-/// # Errors
-/// Why it could not be done.
-pub(crate) fn accept(sh: &Shell, out: &mut impl Write) -> Result<()> {
-    verdict::ready(sh)?;
-    let now = Baseline::count(sh)?;
-    // The first baseline has no previous one.
-    let before = before(sh).unwrap_or_else(|_| now.clone());
-    sh.write_file(BASELINE, serde_json::to_string_pretty(&now)? + "\n")?;
-    let verdict = CountVerdict::new(before, now);
-    write!(out, "{}{}", verdict.table(), verdict.summary())?;
-    Ok(())
 }
 
 /// The committed baseline.

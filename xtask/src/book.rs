@@ -18,7 +18,7 @@ use xshell::{Shell, cmd};
 
 use crate::cargo;
 use crate::outcome::{none_of, skipped};
-use crate::programs::{answers, from_pypi};
+use crate::programs::{answers, from_cargo, from_pypi};
 use crate::workspace_copy::below;
 
 /// The version of mdBook to install.
@@ -61,8 +61,7 @@ pub(crate) fn build(sh: &Shell) -> Result<PathBuf> {
     let stage = cargo::empty_scratch(sh, "book")?;
     lay_out(sh, &stage)?;
     let few = ["--no-default-features", "--features", "search"];
-    cargo::there_or_installed(sh, || answers(sh, "mdbook"), ("mdbook", VERSION), &few)
-        .map_err(skipped)?;
+    from_cargo(sh, || answers(sh, "mdbook"), ("mdbook", VERSION), &few).map_err(skipped)?;
     let built = sh.current_dir().join(BUILT);
     cmd!(sh, "mdbook build {stage} --dest-dir {built}").run()?;
     Ok(built)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::outcome::Strictness;
@@ -34,34 +34,6 @@ pub(crate) fn shell() -> Result<Shell> {
 pub(crate) fn has(sh: &Shell, subcommand: &str) -> bool {
     let asked = cmd!(sh, "cargo {subcommand} --version").quiet();
     asked.ignore_stdout().ignore_stderr().run().is_ok()
-}
-
-/// Checks that a program is there, and installs its package from the registry otherwise:
-/// without optimisation, which would take longer than it saves.
-///
-/// # Errors
-/// Why it is missing.
-pub(crate) fn there_or_installed(
-    sh: &Shell,
-    is_there: impl Fn() -> bool,
-    (package, version): (&str, &str),
-    more: &[&str],
-) -> Result<()> {
-    if is_there() {
-        return Ok(());
-    }
-    let install = "install --locked --debug".split(' ');
-    cmd!(
-        sh,
-        "cargo {install...} {package} --version {version} {more...}"
-    )
-    .env("CARGO_PROFILE_DEV_DEBUG", "false")
-    .run()
-    .with_context(|| format!("{package} {version} is not installed"))?;
-    if !is_there() {
-        bail!("{package} {version} is not installed: it brought another program");
-    }
-    Ok(())
 }
 
 /// Builds every program in debug, and returns the path of the named one.

@@ -69,20 +69,21 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 }
 
 /// Makes faults of servers, members and networks under load, and prints how long each took to heal; then
-/// the same under the users of the simulator.
-pub(crate) fn run_rounds(sh: &Shell, words: &ClusterWords) -> Result<()> {
+/// the same under the users of the simulator. Or upgrades a cluster from an earlier revision to this build, one
+/// member at a time, and back.
+pub(crate) fn run(sh: &Shell, words: &ClusterWords) -> Result<()> {
     install(sh)?;
-    let rounds = format!("--nocapture {NEMESIS} {UNDER_USERS} --test-threads 1");
-    let test = test(sh, &rounds)?;
-    Ok(with_faults(test, words).run()?)
-}
-
-/// Upgrades a cluster from an earlier revision to this build, one member at a time, and back.
-pub(crate) fn upgrade(sh: &Shell, revision: &str) -> Result<()> {
-    install(sh)?;
-    let program = build_earlier(sh, revision)?;
-    let test = test(sh, "--nocapture cluster::versions::")?;
-    Ok(test.env("CLUSTER_FROM", program).run()?)
+    let test = match &words.from {
+        Some(revision) => {
+            let program = build_earlier(sh, revision)?;
+            test(sh, "--nocapture cluster::versions::")?.env("CLUSTER_FROM", program)
+        }
+        None => {
+            let rounds = format!("--nocapture {NEMESIS} {UNDER_USERS} --test-threads 1");
+            with_faults(test(sh, &rounds)?, words)
+        }
+    };
+    Ok(test.run()?)
 }
 
 /// Lets the nemesis make faults of members that are this program; what a failure keeps is in this folder.

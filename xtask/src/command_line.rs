@@ -129,10 +129,10 @@ mod tests {
         for line in [
             "",
             "build",
-            "bench --accept --growth",
+            "bench --accept --compare",
             "book docs",
-            "mutants --generated --only a",
-            "mutants --live --table",
+            "mutants --cluster --only a",
+            "mutants --live --list",
             "mutants --seeds 0",
             "cluster --from v0.1.0 --rounds 3",
             "test clippy",

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, ensure};
-use xshell::{Cmd, Shell, cmd};
+use anyhow::{Context as _, Result, anyhow};
+use xshell::{Shell, cmd};
 
 use crate::cargo;
 
@@ -54,20 +54,53 @@ pub(crate) fn from_pypi<const N: usize>(
     let place = cargo::target(sh).join(place);
     let _imports = sh.push_env("PYTHONPATH", &place);
     let paths = programs.map(|name| place.join("bin").join(name));
-    let is_there = || paths.iter().all(|path| answers(sh, path));
-    if !is_there() {
+    let look = || paths.iter().all(|path| answers(sh, path)).then_some(());
+    found_or(look, || {
         there_or_installed(sh, &["python3"], "python3 python3-pip")?;
-        cmd!(
+        Ok(cmd!(
             sh,
             "python3 -m pip {QUIETLY...} --upgrade --target {place} {packages...}"
         )
-        .run()?;
-    }
-    ensure!(is_there(), "{} do not run", programs.join(" and "));
+        .run()?)
+    })
+    .with_context(|| format!("{} do not run", programs.join(" and ")))?;
     Ok(paths)
 }
 
-/// Checks that all of these programs are installed, and installs these packages otherwise.
+/// What is looked for, after it was installed if it is missing.
+fn found_or<T>(look: impl Fn() -> Option<T>, install: impl FnOnce() -> Result<()>) -> Result<T> {
+    if let Some(found) = look() {
+        return Ok(found);
+    }
+    let installed = install();
+    look().ok_or_else(|| {
+        let why = installed.err();
+        why.unwrap_or_else(|| anyhow!("it brought none"))
+    })
+}
+
+/// Checks that a program is there, and installs its package from Cargo's registry otherwise: without
+/// optimisation, which would take longer than it saves.
+///
+/// # Errors
+/// Why it is missing.
+pub(crate) fn from_cargo(
+    sh: &Shell,
+    is_there: impl Fn() -> bool,
+    (package, version): (&str, &str),
+    more: &[&str],
+) -> Result<()> {
+    let install = "install --locked --debug".split(' ');
+    let install = cmd!(
+        sh,
+        "cargo {install...} {package} --version {version} {more...}"
+    );
+    let install = install.env("CARGO_PROFILE_DEV_DEBUG", "false");
+    found_or(|| is_there().then_some(()), || Ok(install.run()?))
+        .with_context(|| format!("{package} {version} is not installed"))
+}
+
+/// Checks that all of these programs are installed, and installs these packages of the system otherwise.
 ///
 /// # Errors
 /// Why they are missing.
@@ -76,7 +109,7 @@ pub(crate) fn there_or_installed(sh: &Shell, programs: &[&str], packages: &str) 
     found_or_installed(sh, || there().then_some(()), packages)
 }
 
-/// What is looked for, after these packages were installed if it is missing.
+/// What is looked for, after these packages of the system were installed if it is missing.
 ///
 /// # Errors
 /// Why it is missing.
@@ -85,16 +118,8 @@ pub(crate) fn found_or_installed<T>(
     look: impl Fn() -> Option<T>,
     packages: &str,
 ) -> Result<T> {
-    if let Some(found) = look() {
-        return Ok(found);
-    }
-    let installed = install(sh, packages);
-    look().ok_or_else(|| {
-        let why = installed
-            .err()
-            .unwrap_or_else(|| anyhow!("it brought none"));
-        why.context(format!("`apt-get install {packages}` did not help"))
-    })
+    found_or(look, || install(sh, packages))
+        .with_context(|| format!("`apt-get install {packages}` did not help"))
 }
 
 /// Whether a program is installed and says its version, or how it is used.
@@ -111,28 +136,20 @@ pub(crate) fn answers(sh: &Shell, program: impl AsRef<Path>) -> bool {
 /// lists of packages are missing or old. Both are mended before the second attempt.
 fn install(sh: &Shell, packages: &str) -> Result<()> {
     let _one_at_a_time = lock(sh)?;
+    let _unattended = sh.push_env("DEBIAN_FRONTEND", "noninteractive");
     let packages = packages.split(' ');
-    let unattended = |command: Cmd<'_>| command.env("DEBIAN_FRONTEND", "noninteractive").run();
     // It waits while another program installs, and tries each download again.
     let waiting = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
-    let install = || {
-        cmd!(
-            sh,
-            "apt-get {waiting...} install --yes --no-install-recommends"
-        )
-        .args(packages.clone())
-    };
-    if unattended(install()).is_ok() {
+    let words = "install --yes --no-install-recommends".split(' ');
+    let install = cmd!(sh, "apt-get {waiting...} {words...} {packages...}");
+    if install.run().is_ok() {
         return Ok(());
     }
     // Each of these may have nothing to mend. The second attempt says what is still wrong.
-    let _ = unattended(cmd!(sh, "dpkg --configure -a"));
-    let _ = unattended(cmd!(sh, "apt-get {waiting...} install --fix-broken --yes"));
-    let _ = unattended(cmd!(sh, "apt-get {waiting...} update"));
-    let command = install()
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .ignore_status();
-    let output = command.output()?;
+    let _ = cmd!(sh, "dpkg --configure -a").run();
+    let _ = cmd!(sh, "apt-get {waiting...} install --fix-broken --yes").run();
+    let _ = cmd!(sh, "apt-get {waiting...} update").run();
+    let output = install.ignore_status().output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     let reason = errors.lines().rfind(|line| !line.trim().is_empty());
     match output.status.success() {

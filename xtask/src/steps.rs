@@ -31,7 +31,7 @@ impl PartialEq for Step {
 }
 
 /// Steps that share what only one at a time can use, and run beside those of the other lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     /// Steps on optimised builds, in the copy of the workspace.
     Optimised,
@@ -39,11 +39,6 @@ pub(crate) enum Lane {
     Programs,
     /// Steps on servers that others make, which mostly wait.
     Servers,
-}
-
-impl Lane {
-    /// Every lane.
-    pub(crate) const ALL: [Self; 3] = [Self::Optimised, Self::Programs, Self::Servers];
 }
 
 /// Every step, in order.

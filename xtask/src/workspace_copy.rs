@@ -81,22 +81,6 @@ impl WorkspaceCopy {
         Ok(())
     }
 
-    /// Applies a diff.
-    ///
-    /// # Errors
-    /// It does not apply.
-    pub(crate) fn apply(&self, diff: &str) -> Result<()> {
-        let root = self.root();
-        cmd!(self.sh, "git apply -")
-            // Without this, git would find the repository around the copy, and resolve the paths
-            // there.
-            .env("GIT_CEILING_DIRECTORIES", root.parent().unwrap_or(&root))
-            .stdin(diff)
-            .quiet()
-            .run()
-            .context("the diff does not apply")
-    }
-
     /// Builds the simulator and the benches, and the programs of these packages, too.
     ///
     /// # Errors

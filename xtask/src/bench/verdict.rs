@@ -10,7 +10,7 @@ use serde_json::Value;
 use xshell::{Shell, cmd};
 
 use crate::cargo;
-use crate::programs::there_or_installed;
+use crate::programs::{from_cargo, there_or_installed};
 use crate::workspace_copy::{SELECTED, WorkspaceCopy};
 
 /// The tolerated change of a count, in thousandths.
@@ -20,152 +20,98 @@ const TOLERATED: u64 = 20;
 const ACCEPT: &str = "`cargo xtask bench --accept`, and commit benches/baseline.json with the \
                       change that it comes from";
 
-/// One count, with its baseline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Line {
-    name: String,
-    before: Option<u64>,
-    now: Option<u64>,
-}
-
-/// The words for a count that changed by more than the tolerance, that has no baseline, or that is in the
-/// baseline and was not counted.
-const MORE: &str = "  more";
-const FEWER: &str = "  fewer";
-const NEW: &str = "  new";
-const GONE: &str = "  gone";
-
-/// All counts with their baseline.
-#[derive(Clone, Debug)]
+/// What counts come to beside the baseline.
+#[derive(Debug)]
 pub(crate) struct CountVerdict {
-    lines: Vec<Line>,
-    /// Why the counts are not comparable, if they are not.
-    other_build: Option<String>,
-    /// What is different where the compiler and the target are alike.
-    elsewhere: Option<String>,
-}
-
-impl Line {
-    /// The change of the count against its baseline; empty if it is the same.
-    fn change(&self) -> &'static str {
-        let (Some(before), Some(now)) = (self.before, self.now) else {
-            return if self.before.is_none() { NEW } else { GONE };
-        };
-        let tolerated = before * TOLERATED;
-        if now * 1_000 > before * 1_000 + tolerated {
-            MORE
-        } else if now * 1_000 + tolerated < before * 1_000 {
-            FEWER
-        } else {
-            ""
-        }
-    }
-
-    /// What it is now, divided by what it was.
-    fn ratio(&self) -> Option<f64> {
-        Some(self.now? as f64 / self.before? as f64)
-    }
-
-    fn told(&self) -> String {
-        let number = |count: Option<u64>| count.map_or("–".to_owned(), thousands);
-        let ratio = self.ratio().map(|ratio| format!("{ratio:.4}"));
-        let (ratio, mark) = (ratio.unwrap_or("–".to_owned()), self.change());
-        let (name, before, now) = (&self.name, number(self.before), number(self.now));
-        format!("{name:<34} {before:>14} {now:>14} {ratio:>8}{mark}")
-    }
-}
-
-/// A change by this factor in percent.
-fn percent(ratio: f64) -> f64 {
-    (ratio - 1.0) * 100.0
+    /// A line for each count.
+    pub(crate) table: String,
+    /// The largest change, and what is different on this machine.
+    pub(crate) summary: String,
+    /// The counts that fell, which is no violation.
+    pub(crate) fewer: String,
+    /// The violations, a line each.
+    pub(crate) findings: Vec<String>,
 }
 
 impl CountVerdict {
     /// Compares two baselines.
-    pub(crate) fn new(before: Baseline, now: Baseline) -> Self {
+    pub(crate) fn new(before: &Baseline, now: &Baseline) -> Self {
+        let (what, ratio) = ("instructions", "ratio");
+        let mut table = format!("{what:<34} {:>14} {:>14} {ratio:>8}\n", "baseline", "now");
+        let (mut more, mut new, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fewer, mut changes) = (Vec::new(), Vec::new());
         let names = before.instructions.keys().chain(now.instructions.keys());
         let names: BTreeSet<&String> = names.collect();
-        let line = |name: &String| Line {
-            name: name.clone(),
-            before: before.instructions.get(name).copied(),
-            now: now.instructions.get(name).copied(),
-        };
-        let lines = names.into_iter().map(line).collect();
+        for name in &names {
+            let counts = [before, now].map(|of| of.instructions.get(*name).copied());
+            let [was, is] = counts.map(|count| count.map_or("–".to_owned(), thousands));
+            let mut ratio = "–".to_owned();
+            let mark = match counts {
+                [None, _] => {
+                    new.push(format!("{name}: it has no baseline"));
+                    "  new"
+                }
+                [_, None] => {
+                    gone.push(format!("{name}: it is not counted any more"));
+                    "  gone"
+                }
+                [Some(before), Some(now)] => {
+                    let factor = now as f64 / before as f64;
+                    let percent = (factor - 1.0) * 100.0;
+                    let tolerated = before * TOLERATED;
+                    ratio = format!("{factor:.4}");
+                    changes.push((percent, name));
+                    if now * 1_000 > before * 1_000 + tolerated {
+                        more.push(format!(
+                            "{name}: {percent:.1} % more instructions ({was} → {is})"
+                        ));
+                        "  more"
+                    } else if now * 1_000 + tolerated < before * 1_000 {
+                        fewer.push(name.as_str());
+                        "  fewer"
+                    } else {
+                        ""
+                    }
+                }
+            };
+            let _ = writeln!(table, "{name:<34} {was:>14} {is:>14} {ratio:>8}{mark}");
+        }
         let machines = [&before.made_with, &now.made_with];
-        Self {
-            lines,
-            other_build: differences(machines, &["target", "rustc"]),
-            elsewhere: differences(machines, &["valgrind", "libc", "cpu"]),
-        }
-    }
-
-    fn of(&self, change: &'static str) -> impl Iterator<Item = &Line> {
-        let lines = self.lines.iter();
-        lines.filter(move |line| line.change() == change)
-    }
-
-    /// The table, a line for each count.
-    pub(crate) fn table(&self) -> String {
-        let (what, ratio) = ("instructions", "ratio");
-        let mut text = format!("{what:<34} {:>14} {:>14} {ratio:>8}\n", "baseline", "now");
-        for line in &self.lines {
-            let _ = writeln!(text, "{}", line.told());
-        }
-        text
-    }
-
-    /// The largest change, and what is different on this machine.
-    pub(crate) fn summary(&self) -> String {
-        let elsewhere = self.elsewhere.iter();
+        let elsewhere = differences(machines, &["valgrind", "libc", "cpu"]);
         let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
-        let mut text: String = elsewhere.map(note).collect();
-        let changes = self
-            .lines
+        let mut summary: String = elsewhere.iter().map(note).collect();
+        let largest = changes
             .iter()
-            .filter_map(|line| Some((percent(line.ratio()?), &line.name)));
-        if let Some((percent, name)) = changes.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs())) {
-            let all = self.lines.len();
+            .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+        if let Some((percent, name)) = largest {
+            let all = names.len();
             let _ = writeln!(
-                text,
+                summary,
                 "{all} counted; the largest change is {percent:+.2} % ({name})"
             );
         }
-        text
-    }
-
-    /// The counts that fell, which is no violation.
-    pub(crate) fn fewer(&self) -> String {
-        let fewer: Vec<&str> = self.of(FEWER).map(|line| &*line.name).collect();
-        let names = fewer.join(", ");
-        match fewer.is_empty() {
-            true => names,
-            false => format!("fewer instructions: {names}; keep it so: {ACCEPT}\n"),
-        }
-    }
-
-    /// The violations, a line each.
-    pub(crate) fn findings(&self) -> Vec<String> {
-        if let Some(why) = &self.other_build {
-            return vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
-        }
-        let more = self.of(MORE).map(|line| {
-            let percent = percent(line.ratio().unwrap_or(f64::NAN));
-            let counts = [line.before, line.now];
-            let [before, now] = counts.map(|count| count.map_or(String::new(), thousands));
-            let name = &line.name;
-            format!("{name}: {percent:.1} % more instructions ({before} → {now})")
-        });
-        let new = self.of(NEW);
-        let new = new.map(|line| format!("{}: it has no baseline", line.name));
-        let gone = self.of(GONE);
-        let gone = gone.map(|line| format!("{}: it is not counted any more", line.name));
-        let mut findings: Vec<String> = more.chain(new).chain(gone).collect();
+        let fewer = match fewer.is_empty() {
+            true => String::new(),
+            false => format!(
+                "fewer instructions: {}; keep it so: {ACCEPT}\n",
+                fewer.join(", ")
+            ),
+        };
+        let mut findings = [more, new, gone].concat();
         if !findings.is_empty() {
-            let elsewhere = self.elsewhere.iter();
-            findings.extend(elsewhere.map(|why| format!("it may come from the machine: {why}")));
+            let machine = elsewhere.iter();
+            findings.extend(machine.map(|why| format!("it may come from the machine: {why}")));
             findings.push(format!("mend it, or accept it: {ACCEPT}"));
         }
-        findings
+        if let Some(why) = differences(machines, &["target", "rustc"]) {
+            findings = vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
+        }
+        Self {
+            table,
+            summary,
+            fewer,
+            findings,
+        }
     }
 }
 
@@ -182,7 +128,7 @@ fn differences([there, here]: [&Machine; 2], properties: &[&str]) -> Option<Stri
 }
 
 /// A number with a comma after each three digits.
-pub(crate) fn thousands(number: u64) -> String {
+fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev();
     let parts: Vec<_> = parts.map(String::from_utf8_lossy).collect();
@@ -248,7 +194,7 @@ pub(crate) fn ready(sh: &Shell) -> Result<()> {
         let list = cmd!(sh, "cargo install --list").read();
         list.is_ok_and(|list| list.lines().any(|line| line == wanted))
     };
-    cargo::there_or_installed(sh, has_runner, ("gungraun-runner", RUNNER), &[])
+    from_cargo(sh, has_runner, ("gungraun-runner", RUNNER), &[])
 }
 
 impl Baseline {
@@ -326,12 +272,12 @@ mod tests {
     }
 
     fn verdict(before: &[(&str, u64)], now: &[(&str, u64)]) -> CountVerdict {
-        CountVerdict::new(counted(before), counted(now))
+        CountVerdict::new(&counted(before), &counted(now))
     }
 
     #[test]
     fn a_growth_of_up_to_two_percent_is_tolerated() {
-        let findings = |now| verdict(&[("world", 1_000_000)], &[("world", now)]).findings();
+        let findings = |now| verdict(&[("world", 1_000_000)], &[("world", now)]).findings;
         assert_eq!([1_000_000, 1_020_000].map(findings), [[""; 0], [""; 0]]);
         let found = findings(1_050_000);
         let told = "world: 5.0 % more instructions (1,000,000 → 1,050,000)";
@@ -342,13 +288,13 @@ mod tests {
     #[test]
     fn a_lower_count_is_reported_and_passes() {
         let verdict = verdict(&[("world", 100_000)], &[("world", 97_000)]);
-        assert_eq!(verdict.findings(), [""; 0]);
-        assert!(verdict.fewer().contains("fewer instructions: world;"));
+        assert_eq!(verdict.findings, [""; 0]);
+        assert!(verdict.fewer.contains("fewer instructions: world;"));
     }
 
     #[test]
     fn a_new_or_missing_benchmark_must_be_accepted() {
-        let found = verdict(&[("a", 1), ("c", 1)], &[("b", 1), ("c", 1)]).findings();
+        let found = verdict(&[("a", 1), ("c", 1)], &[("b", 1), ("c", 1)]).findings;
         let told = ["b: it has no baseline", "a: it is not counted any more"];
         assert_eq!(found[..2], told);
     }
@@ -361,14 +307,14 @@ mod tests {
         ] {
             let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", count)]));
             now.made_with.insert(name.into(), version.into());
-            let found = CountVerdict::new(before, now).findings();
+            let found = CountVerdict::new(&before, &now).findings;
             assert!(found[place].contains(told), "{found:?}");
         }
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
         now.made_with.insert("libc".into(), "glibc 2.40".into());
-        let verdict = CountVerdict::new(before, now);
-        assert_eq!(verdict.findings(), [""; 0]);
-        assert!(verdict.summary().contains("libc glibc 2.36 there"));
+        let verdict = CountVerdict::new(&before, &now);
+        assert_eq!(verdict.findings, [""; 0]);
+        assert!(verdict.summary.contains("libc glibc 2.36 there"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Hunts a planted mutant: runs the simulator until it finds something, and counts the seeds.
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use xshell::cmd;
 
@@ -23,7 +23,7 @@ const CHUNK: u64 = 64;
 const MORE: usize = 8;
 
 /// A finding of the simulator, or of the judge of real processes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Detection {
     pub(crate) property: String,
     pub(crate) detail: String,
@@ -37,15 +37,14 @@ pub(crate) struct Detection {
 }
 
 /// Builds the copy, and hunts the mutant that is planted in it. Returns all findings in order. The hunt
-/// continues until a finding is of a property that the mutant names; if it names none, the first finding
-/// ends it.
+/// continues until a finding is of a property that the mutant names.
 ///
 /// # Errors
 /// It does not build, or why the simulator could not be run.
 pub(crate) fn hunt(copy: &WorkspaceCopy, mutant: &Mutant, seeds: u64) -> Result<Vec<Detection>> {
     copy.build(&[])?;
     match &mutant.hunt {
-        Hunt::Explore(files) => explore(copy, files, &mutant.caught_by, seeds),
+        Hunt::Explore(files) => explore(copy, files, mutant, seeds),
         Hunt::Run(files) => run(copy, files, mutant, seeds),
         Hunt::Exhaust => {
             // Every interleaving of two members and their log.
@@ -55,30 +54,30 @@ pub(crate) fn hunt(copy: &WorkspaceCopy, mutant: &Mutant, seeds: u64) -> Result<
     }
 }
 
-/// Runs `sim explore`, which draws the configuration from the seed, on a few seeds and then on more and
-/// more, until a wanted property is violated. Other properties that were violated before are findings, too,
-/// for the report.
+/// Runs `sim explore` over these files, or over the shipped scenarios with drawn flows if there are none, on a
+/// few seeds and then on more and more. It draws the configuration from the seed. Other properties that were
+/// violated before are findings, too, for the report.
 fn explore(
     copy: &WorkspaceCopy,
     files: &[String],
-    wanted: &[String],
+    mutant: &Mutant,
     seeds: u64,
 ) -> Result<Vec<Detection>> {
-    // The others are rules of the judge of real processes.
-    let wanted = wanted.iter().filter(|name| !name.starts_with("cluster_"));
-    let wanted: Vec<&String> = wanted.collect();
-    let is_wanted = |find: &Detection| wanted.is_empty() || wanted.contains(&&find.property);
-    // If any property will do, the first violation ends the hunt.
-    let (mut chunk, more): (u64, &[&str]) = match wanted.is_empty() {
-        true => (seeds, &[]),
-        false => (CHUNK, &["--keep-going"]),
+    let mut shipped = scenarios::shipped(copy.sh())?;
+    shipped.retain(|file| !HEAVY.contains(&file.as_str()));
+    let (files, flows) = match files.is_empty() {
+        true => (&shipped[..], Some("--flows")),
+        false => (files, None),
     };
     let search = |first: u64, count: u64| {
         let [first, count] = [first, count].map(|number| number.to_string());
-        let words = ["--seed", &first, "--seeds", &count];
-        finds_of_explore(&explored(copy, files, &[&words[..], more].concat())?)
+        let words = ["--keep-going", "--seed", &first, "--seeds", &count];
+        let all = ["explore"].into_iter().chain(flows);
+        let all = all.chain(files.iter().map(String::as_str)).chain(words);
+        finds_of_explore(&sim_json(copy, &all.collect::<Vec<_>>())?)
     };
-    let (mut finds, mut tried) = (Vec::<Detection>::new(), 0);
+    let is_wanted = |find: &Detection| mutant.names(&find.property);
+    let (mut finds, mut tried, mut chunk) = (Vec::<Detection>::new(), 0, CHUNK);
     while tried < seeds && !finds.iter().any(is_wanted) {
         let count = chunk.min(seeds - tried);
         let found = search(tried + 1, count)?.into_iter();
@@ -104,26 +103,6 @@ fn explore(
     Ok(finds)
 }
 
-/// Explores these files with these words; if there are none, the shipped scenarios with drawn flows.
-pub(super) fn explored(copy: &WorkspaceCopy, files: &[String], words: &[&str]) -> Result<Value> {
-    let flows = files.is_empty().then_some("--flows");
-    let files = files_or_shipped(copy, files)?;
-    let files = files.iter().map(String::as_str);
-    let all = ["explore"].into_iter().chain(flows).chain(files);
-    let all: Vec<_> = all.chain(words.iter().copied()).collect();
-    sim_json(copy, &all)
-}
-
-/// These files; if there are none, the shipped scenarios that are not too large.
-fn files_or_shipped(copy: &WorkspaceCopy, files: &[String]) -> Result<Vec<String>> {
-    if !files.is_empty() {
-        return Ok(files.to_vec());
-    }
-    let mut shipped = scenarios::shipped(copy.sh())?;
-    shipped.retain(|file| !HEAVY.contains(&file.as_str()));
-    Ok(shipped)
-}
-
 /// Runs `sim run` on a few seeds of each scenario, then on more and more.
 fn run(
     copy: &WorkspaceCopy,
@@ -131,10 +110,9 @@ fn run(
     mutant: &Mutant,
     most: u64,
 ) -> Result<Vec<Detection>> {
-    let files = files_or_shipped(copy, files)?;
     let (mut finds, mut tried, mut first, mut chunk) = (Vec::new(), 0, 1, 1);
     while tried < most {
-        for file in &files {
+        for file in files {
             let count = chunk.min(most - tried);
             if count == 0 {
                 break;
@@ -167,35 +145,23 @@ pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str]) -> Result<Value> {
     })
 }
 
-/// A failure as `sim explore` writes it. Its `seeds` are those that failed so, and are not read.
-#[derive(Deserialize)]
-struct Failure {
-    property: String,
-    detail: String,
-    scenario: String,
-    seed: u64,
-    index: u64,
-    shrunk: Option<ShrunkFailure>,
-}
-
-#[derive(Deserialize)]
-struct ShrunkFailure {
-    steps: u64,
+/// A text of the result.
+fn text(of: &Value, key: &str) -> String {
+    of[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// The failures of `sim explore`, the earliest first.
 fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
-    let failures = result
-        .get("failures")
+    let failures = result["failures"]
+        .as_array()
         .context("the result of `sim explore` has no failures list")?;
-    let failures: Vec<Failure> = Vec::deserialize(failures)?;
-    let finds = failures.into_iter().map(|failure| Detection {
-        property: failure.property,
-        detail: failure.detail,
-        scenario: failure.scenario,
-        seed: failure.seed,
-        seeds: failure.index,
-        steps: failure.shrunk.map(|shrunk| shrunk.steps),
+    let finds = failures.iter().map(|failure| Detection {
+        property: text(failure, "property"),
+        detail: text(failure, "detail"),
+        scenario: text(failure, "scenario"),
+        seed: failure["seed"].as_u64().unwrap_or_default(),
+        seeds: failure["index"].as_u64().unwrap_or_default(),
+        steps: failure["shrunk"]["steps"].as_u64(),
     });
     let mut finds: Vec<_> = finds.collect();
     finds.sort_by_key(|find| find.seeds);
@@ -205,7 +171,6 @@ fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
 /// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds: the first of each
 /// property.
 fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detection> {
-    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let list = |key: &str| result[key].as_array().into_iter().flatten();
     let violations = list("violations").map(|one| {
         let (property, detail) = (text(one, "property"), text(one, "detail"));

@@ -75,7 +75,7 @@ fn follow(copy: &WorkspaceCopy, mutant: &Mutant, out: &mut impl Write) -> Result
     let mut is_accused = |by: &str, violation: &Value| {
         writeln!(out, "{by:<9} {}", told(violation))?;
         let property = violation["property"].as_str().unwrap_or_default();
-        let is_wanted = mutant.names(&property.to_owned());
+        let is_wanted = mutant.names(property);
         let wanted = mutant.caught_by.join(" or ");
         ensure!(is_wanted, "the {by} does not fail by {wanted}");
         Ok(())

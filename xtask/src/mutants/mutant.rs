@@ -39,7 +39,7 @@ const CORE: [&str; 4] = [
 pub(crate) const PANIC: &str = "panic";
 
 /// How the simulator hunts the mutant.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Hunt {
     /// By `sim explore` over these files; if none, over the shipped scenarios with drawn flows.
@@ -57,7 +57,7 @@ impl Default for Hunt {
 }
 
 /// One bug to plant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
     /// The key of its row.
@@ -72,13 +72,10 @@ pub(crate) struct Mutant {
     #[serde(default)]
     pub(crate) nemesis: Vec<String>,
     edits: Vec<Edit>,
-    /// The change of a generated mutant, in place of edits.
-    #[serde(skip)]
-    pub(crate) diff: String,
 }
 
 /// A text of a source, and what takes its place.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edit {
     /// The source that the file of mutants names, if the row names none.
@@ -159,18 +156,9 @@ impl Mutant {
         Ok(sources)
     }
 
-    /// A mutant that `cargo mutants` made. Whatever property is violated, catches it.
-    pub(crate) fn generated(name: String, diff: String) -> Self {
-        Self {
-            name,
-            diff,
-            ..Self::default()
-        }
-    }
-
     /// Whether a violation of this property catches it.
-    pub(crate) fn names(&self, property: &String) -> bool {
-        self.caught_by.is_empty() || self.caught_by.contains(property)
+    pub(crate) fn names(&self, property: &str) -> bool {
+        self.caught_by.iter().any(|name| name == property)
     }
 
     /// Plants it.
@@ -178,9 +166,6 @@ impl Mutant {
     /// # Errors
     /// As of `changed`, or a file that cannot be written.
     pub(crate) fn plant(&self, copy: &WorkspaceCopy) -> Result<()> {
-        if !self.diff.is_empty() {
-            return copy.apply(&self.diff);
-        }
         for (file, source) in self.changed(copy.sh())? {
             copy.sh().write_file(file, source)?;
         }

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use xshell::{Shell, cmd};
 
 use super::mutant;
+use super::verdict::choose;
 use crate::cargo;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -21,9 +22,7 @@ const SCENARIO: &str = "scenarios/stick_contention.yaml";
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) fn show(sh: &Shell) -> Result<()> {
     let all = mutant::read_all(sh)?;
-    let Some(bug) = all.iter().find(|mutant| mutant.name == BUG) else {
-        bail!("core/mutants has no {BUG}")
-    };
+    let bug = choose(&all, &[BUG.to_owned()])?[0];
     println!(
         "planted   {} Your core has it not: the copy is in target/copy.",
         bug.about

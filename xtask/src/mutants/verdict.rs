@@ -1,16 +1,16 @@
 //! The curated mutants, one after another, and their fates: a line for each, and the medians.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Value, json};
 use xshell::Shell;
 
 use super::hunt::{self, Detection};
 use super::mutant::{self, Mutant};
-use super::{MutantsWords, coverage, survivors};
+use super::{MutantsWords, coverage};
 use crate::outcome::none_of;
 use crate::workspace_copy::WorkspaceCopy;
 
@@ -18,51 +18,47 @@ use crate::workspace_copy::WorkspaceCopy;
 const STEPS_MEDIAN: u64 = 8;
 const STEPS_MOST: u64 = 25;
 
-/// The fate of one mutant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "fate", content = "why")]
-pub(crate) enum Fate {
-    /// A property that it names caught it.
-    Caught,
-    /// Only a property that it does not name caught it.
-    Misread,
-    /// Not caught.
-    Missed,
-    /// It could not be planted, built or hunted.
-    Broken(String),
-}
-
 /// One line of the table, and the record of a hunt in the file of results.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Row {
-    pub(crate) mutant: String,
-    pub(crate) wanted: Vec<String>,
-    #[serde(flatten)]
-    pub(crate) fate: Fate,
+    mutant: String,
+    wanted: Vec<String>,
+    /// Whether a property that it names caught it, or `misread`: only another one did. It is `broken` if it
+    /// could not be planted, built or hunted.
+    fate: &'static str,
+    /// Why it was not caught, if it was not.
+    why: Option<String>,
     /// What caught it, if anything did.
     #[serde(flatten)]
-    pub(crate) find: Option<Detection>,
-    pub(crate) seconds: f64,
+    find: Option<Detection>,
+    seconds: f64,
 }
 
 impl Row {
     /// The row of a mutant that was hunted with these findings, in order.
-    pub(crate) fn new(mutant: &Mutant, hunted: Result<Vec<Detection>>, seconds: f64) -> Self {
-        let (fate, find) = match hunted {
-            Err(why) => (Fate::Broken(format!("{why:#}")), None),
-            Ok(finds) => {
-                let caught = finds.iter().find(|find| mutant.names(&find.property));
-                match (caught, finds.first()) {
-                    (Some(find), _) => (Fate::Caught, Some(find.clone())),
-                    (None, Some(find)) => (Fate::Misread, Some(find.clone())),
-                    (None, None) => (Fate::Missed, None),
+    fn new(mutant: &Mutant, hunted: Result<Vec<Detection>>, seconds: f64) -> Self {
+        let wanted = mutant.caught_by.join(" or ");
+        let is_wanted = |find: &Detection| mutant.names(&find.property);
+        let (fate, why, find) = match hunted {
+            Err(why) => ("broken", Some(format!("{why:#}")), None),
+            Ok(finds) => match (finds.iter().find(|find| is_wanted(find)), finds.first()) {
+                (Some(find), _) => ("caught", None, Some(find.clone())),
+                (None, Some(find)) => {
+                    let why = format!("seen only by {}, not by {wanted}", find.property);
+                    ("misread", Some(why), Some(find.clone()))
                 }
-            }
+                (None, None) => (
+                    "missed",
+                    Some(format!("not seen; {wanted} should have")),
+                    None,
+                ),
+            },
         };
         Self {
             mutant: mutant.name.clone(),
             wanted: mutant.caught_by.clone(),
             fate,
+            why,
             find,
             seconds,
         }
@@ -70,40 +66,18 @@ impl Row {
 
     /// Whether the mutant was caught as required.
     pub(crate) fn is_good(&self) -> bool {
-        self.fate == Fate::Caught
+        self.fate == "caught"
     }
-}
-
-/// Writes the head of the table.
-///
-/// # Errors
-/// When `out` cannot be written.
-pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{:<34} {:<21} {:>6} {:>6} {:>8}",
-        "mutant", "caught by", "seeds", "steps", "seconds"
-    )
 }
 
 /// Writes one row, and the reason below it if the mutant was not caught.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
-    let wanted = match &row.wanted[..] {
-        [] => "a property".to_owned(),
-        wanted => wanted.join(" or "),
-    };
-    let property = row.find.as_ref().map_or("", |find| &find.property);
-    let (by, note) = match &row.fate {
-        Fate::Caught => (property, String::new()),
-        Fate::Misread => (
-            "MISREAD",
-            format!("seen only by {property}, not by {wanted}"),
-        ),
-        Fate::Missed => ("MISSED", format!("not seen; {wanted} should have")),
-        Fate::Broken(why) => ("BROKEN", why.clone()),
+fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
+    let by = match &row.find {
+        Some(find) if row.is_good() => find.property.clone(),
+        _ => row.fate.to_uppercase(),
     };
     let figure = |figure: Option<u64>| figure.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let seeds = figure(row.find.as_ref().map(|find| find.seeds));
@@ -113,7 +87,7 @@ pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
         out,
         "{mutant:<34} {by:<21} {seeds:>6} {steps:>6} {seconds:>8.1}"
     )?;
-    for line in note.lines() {
+    for line in row.why.iter().flat_map(|why| why.lines()) {
         writeln!(out, "    {line}")?;
     }
     Ok(())
@@ -123,7 +97,7 @@ pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> {
+fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> {
     let caught = rows.iter().filter(|row| row.is_good());
     let finds: Vec<&Detection> = caught.filter_map(|row| row.find.as_ref()).collect();
     writeln!(out)?;
@@ -154,7 +128,7 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
 }
 
 /// The median, which is the larger of two middle values, and the largest; none of no figures.
-pub(crate) fn median_and_most(figures: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
+fn median_and_most(figures: impl Iterator<Item = u64>) -> Option<(u64, u64)> {
     let mut figures: Vec<_> = figures.collect();
     figures.sort_unstable();
     Some((*figures.get(figures.len() / 2)?, *figures.last()?))
@@ -167,7 +141,7 @@ const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accep
 const CANARY_SEEDS: u64 = 60;
 
 /// The file of the results: of each mutant, that of its last hunt.
-pub(super) const RESULTS: &str = "target/mutants/curated.json";
+const RESULTS: &str = "target/mutants/curated.json";
 
 /// Lists the curated mutants, a line each.
 ///
@@ -193,26 +167,19 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     }
     let copy = WorkspaceCopy::refresh(sh)?;
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
-    let rows = hunt_all(&copy, &chosen, hunt, out, |row| keep(sh, RESULTS, row))?;
+    let rows = hunt_all(&copy, &chosen, hunt, out, |row| keep(sh, row))?;
     Ok(write_sum(&rows, out)?)
 }
 
-/// The results of the last hunts in this file; none if there is no file yet.
-pub(super) fn results(sh: &Shell, file: impl AsRef<Path>) -> Result<Vec<Row>> {
-    let file = file.as_ref();
-    if !sh.path_exists(file) {
-        return Ok(Vec::new());
-    }
-    let read = serde_json::from_str(&sh.read_file(file)?);
-    read.with_context(|| format!("{} is of another version: remove it", file.display()))
-}
-
 /// Keeps the result of a hunt in place of the mutant's last one.
-pub(super) fn keep(sh: &Shell, file: impl AsRef<Path>, row: &Row) -> Result<()> {
-    let mut all = results(sh, &file)?;
-    all.retain(|kept| kept.mutant != row.mutant);
-    all.push(row.clone());
-    Ok(sh.write_file(file, serde_json::to_string_pretty(&all)? + "\n")?)
+fn keep(sh: &Shell, row: &Row) -> Result<()> {
+    let mut all: Vec<Value> = match sh.path_exists(RESULTS) {
+        true => serde_json::from_str(&sh.read_file(RESULTS)?).context(RESULTS)?,
+        false => Vec::new(),
+    };
+    all.retain(|kept| kept["mutant"] != row.mutant);
+    all.push(json!(row));
+    Ok(sh.write_file(RESULTS, serde_json::to_string_pretty(&all)? + "\n")?)
 }
 
 /// The mutants with these names; all if there are none.
@@ -240,7 +207,11 @@ pub(super) fn hunt_all(
     out: &mut impl Write,
     keep: impl Fn(&Row) -> Result<()>,
 ) -> Result<Vec<Row>> {
-    write_head(out)?;
+    writeln!(
+        out,
+        "{:<34} {:<21} {:>6} {:>6} {:>8}",
+        "mutant", "caught by", "seeds", "steps", "seconds"
+    )?;
     let mut rows = Vec::with_capacity(mutants.len());
     for (index, mutant) in mutants.iter().enumerate() {
         let started = Instant::now();
@@ -266,12 +237,11 @@ fn show(progress: &str) {
     }
 }
 
-/// The canary check: every edit applies, coverage is complete, the survivors' list is valid, and
-/// the simulator catches some mutants that are quick to find.
+/// The canary check: every edit applies, coverage is complete, and the simulator catches some mutants that are
+/// quick to find.
 pub(crate) fn canary(sh: &Shell) -> Result<()> {
     let all = mutant::read_all(sh)?;
     let mut findings = coverage::check(sh, &all)?;
-    findings.extend(survivors::load(sh).err().map(|why| why.to_string()));
     for mutant in &all {
         let wrong = mutant.changed(sh).err();
         findings.extend(wrong.map(|why| format!("{}: {why:#}", mutant.name)));
@@ -281,9 +251,9 @@ pub(crate) fn canary(sh: &Shell) -> Result<()> {
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, CANARY_SEEDS);
     for row in hunt_all(&copy, &chosen, hunt, &mut io::stdout(), |_| Ok(()))? {
         if !row.is_good() {
-            let (name, fate) = (row.mutant, row.fate);
+            let (name, why) = (row.mutant, row.why.unwrap_or_default());
             findings.push(format!(
-                "the harness does not see {name} within {CANARY_SEEDS} seeds: {fate:?}"
+                "the harness does not see {name} within {CANARY_SEEDS} seeds: {why}"
             ));
         }
     }
@@ -293,10 +263,10 @@ pub(crate) fn canary(sh: &Shell) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use anyhow::{Result, anyhow};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::mutant::tests::mutant;
-    use super::{Detection, Fate, Row, median_and_most, write_row, write_sum};
+    use super::{Detection, RESULTS, Row, keep, median_and_most, write_row, write_sum};
 
     fn find(property: &str, seeds: u64, steps: Option<u64>) -> Detection {
         Detection {
@@ -327,9 +297,9 @@ mod tests {
             let row = row("m", Ok(finds.iter().copied().cloned().collect()));
             (row.fate, row.find)
         };
-        assert_eq!(fate(&[&other, &this]), (Fate::Caught, Some(this)));
-        assert_eq!(fate(&[&other]), (Fate::Misread, Some(other.clone())));
-        assert_eq!(fate(&[]), (Fate::Missed, None));
+        assert_eq!(fate(&[&other, &this]), ("caught", Some(this)));
+        assert_eq!(fate(&[&other]), ("misread", Some(other.clone())));
+        assert_eq!(fate(&[]), ("missed", None));
     }
 
     #[test]
@@ -379,21 +349,23 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_kept_as_json_with_its_finding_and_read_back() {
+    fn a_row_is_kept_as_json_in_place_of_the_last_one() {
+        let sh = xshell::Shell::new().expect("a folder");
+        let folder = sh.create_temp_dir().expect("a folder");
+        sh.change_dir(folder.path());
+        let missed = row("one", Ok(vec![]));
         let caught = row("one", Ok(vec![find("bounded", 2, Some(6))]));
-        let json = serde_json::to_value(&caught).expect("it is JSON");
-        let found = ["fate", "steps", "mutant", "seconds"].map(|key| json[key].clone());
-        assert_eq!(json!(found), json!(["caught", 6, "one", 1.5]));
-        let missed = row("two", Ok(vec![]));
-        let broken = row("three", Err(anyhow!("it does not build")));
-        for row in [caught, missed, broken] {
-            let json = serde_json::to_string(&row).expect("it is JSON");
-            assert_eq!(serde_json::from_str::<Row>(&json).expect("a row"), row);
+        let broken = row("two", Err(anyhow!("it does not build")));
+        for row in [missed, broken, caught] {
+            keep(&sh, &row).expect("it is written");
         }
-        let nulls = r#"{ "mutant": "a", "wanted": [], "fate": "missed", "why": null, "property": null,
-                         "detail": null, "scenario": null, "seed": null, "seeds": null, "steps": null,
-                         "seconds": 2.0 }"#;
-        let read: Row = serde_json::from_str(nulls).expect("a row that an earlier build wrote");
-        assert_eq!((read.fate, read.find), (Fate::Missed, None));
+        let kept = sh.read_file(RESULTS).expect("it is there");
+        let kept: Value = serde_json::from_str(&kept).expect("it is JSON");
+        let of = |row: usize, keys: [&str; 4]| json!(keys.map(|key| kept[row][key].clone()));
+        assert_eq!(kept.as_array().map(Vec::len), Some(2));
+        let broken = of(0, ["mutant", "fate", "why", "steps"]);
+        assert_eq!(broken, json!(["two", "broken", "it does not build", null]));
+        let caught = of(1, ["mutant", "fate", "steps", "seconds"]);
+        assert_eq!(caught, json!(["one", "caught", 6, 1.5]));
     }
 }

@@ -144,7 +144,7 @@ fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let server = runtime.block_on(Server::start())?;
+    let server = runtime.block_on(Server::start(&[]))?;
     let mut connection = runtime.block_on(Connection::open(server.address))?;
     let Person { handle, room, .. } = runtime.block_on(connection.register("agent", "room"))?;
     let text = "x".repeat(154);

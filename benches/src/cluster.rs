@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::durable::{Folder, QUIET};
+use crate::durable::folder;
 use crate::server::{Server, processor_seconds};
-use crate::turns::{Load, Turns, both, open, pace, senders};
+use crate::turns::{Load, Turns, both, senders};
 use crate::wire::{Connection, request};
 use crate::{Outcome, median};
 
@@ -50,20 +49,17 @@ struct Served {
     load: Load,
     /// The processes that serve it, by what they are.
     processes: Vec<(&'static str, u32)>,
-    /// Waits when it is quiet, in microseconds.
-    quiet: Histogram<u64>,
     /// Processor time for a send at full speed, in microseconds, one for each round.
     costs: BTreeMap<&'static str, Vec<f64>>,
 }
 
 impl Served {
-    fn new(load: Load, processes: Vec<(&'static str, u32)>) -> Outcome<Self> {
-        Ok(Self {
+    const fn new(load: Load, processes: Vec<(&'static str, u32)>) -> Self {
+        Self {
             load,
             processes,
-            quiet: Histogram::new(3)?,
             costs: BTreeMap::new(),
-        })
+        }
     }
 
     fn processor(&self) -> Outcome<BTreeMap<&'static str, f64>> {
@@ -82,21 +78,22 @@ impl Served {
             let cost = spent * 1_000_000.0 / f64::from(sends);
             self.costs.entry(what).or_default().push(cost);
         }
-        let alone = open(&self.load.requests[..1]).await?;
-        pace(alone, QUIET, span, &mut self.quiet).await?;
-        Ok(())
+        self.load.quiet(span).await
     }
 }
 
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.folder)?;
-    let data = folder.0.join("alone").to_string_lossy().into_owned();
-    let alone = Server::start_with(&["--data", &data]).await?;
-    let single = Nats::start(1, &folder.0.join("single")).await?;
-    let three = Nats::start(3, &folder.0.join("three")).await?;
-    let one = members(&single, &["main"]).await?;
-    let all = members(&three, &["main", "main", "main"]).await?;
-    let realms = members(&three, &["one", "two", "three"]).await?;
+    let folder = folder(&args.folder)?;
+    let data = folder.path().join("alone").to_string_lossy().into_owned();
+    let alone = Server::start(&["--data", &data]).await?;
+    let single = Nats::start(1, &folder.path().join("single")).await?;
+    let three = Nats::start(3, &folder.path().join("three")).await?;
+    let one = members(&single, "main", 1).await?;
+    let all = members(&three, "main", 3).await?;
+    let mut realms = Vec::new();
+    for realm in ["one", "two", "three"] {
+        realms.extend(members(&three, realm, 1).await?);
+    }
     let mut loads = vec![
         loaded("one server, fsync", &[&alone], Vec::new(), args).await?,
         loaded("one member, one NATS", &[&one[0]], single.named(), args).await?,
@@ -113,15 +110,12 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
         "\n{:<28}{:>8}{:>21}{:>21}  processor time of a send",
         "", "sends/s", "saturated p50, p99", "quiet p50, p99"
     );
-    for Served {
-        load, quiet, costs, ..
-    } in &loads
-    {
+    for Served { load, costs, .. } in &loads {
         let cost =
             |(what, costs): (&&str, &Vec<f64>)| format!("{what} {:.0} µs", median(costs.clone()));
         let costs: Vec<_> = costs.iter().map(cost).collect();
-        let (name, rate, busy, quiet) = (load.name, load.rate(), both(&load.waits), both(quiet));
-        let costs = costs.join(", ");
+        let (name, rate, costs) = (load.name, load.rate(), costs.join(", "));
+        let [busy, _, quiet] = load.waits.each_ref().map(both);
         println!("{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {costs}");
     }
     Ok(())
@@ -146,7 +140,7 @@ async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcom
         let doors = doors.iter().map(|door| door.address).cycle();
         let requests = doors.zip(requests.iter().map(|(_, request)| request.clone()));
         let load = Load::new(name, requests.collect())?;
-        loads.push(Served::new(load, processes.clone())?);
+        loads.push(Served::new(load, processes.clone()));
     }
     Ok(loads)
 }
@@ -164,29 +158,22 @@ async fn loaded(
         requests.extend(senders(server, each).await?);
         processes.push(("owner", server.id()?));
     }
-    Served::new(Load::new(name, requests)?, processes)
+    Ok(Served::new(Load::new(name, requests)?, processes))
 }
 
-/// Starts a member of each of these realms. All are ready to take calls.
-async fn members(nats: &Nats, realms: &[&str]) -> Outcome<Vec<Server>> {
+/// Starts this many members of a realm. One of them owns its log, so all are ready to take calls.
+async fn members(nats: &Nats, realm: &str, count: usize) -> Outcome<Vec<Server>> {
     let servers = nats.addresses.join(",");
     let mut members = Vec::new();
-    for (number, realm) in realms.iter().enumerate() {
+    for number in 0..count {
         let name = format!("{realm}-{number}");
         let flags = [
             &["--cluster", &servers, "--cluster-trust-servers"][..],
             &["--cluster-realm", realm, "--cluster-member", &name],
         ];
-        members.push(Server::start_with(&flags.concat()).await?);
+        members.push(Server::start(&flags.concat()).await?);
     }
-    // Each realm has an owner.
-    let together = match realms.iter().all(|realm| *realm == realms[0]) {
-        true => members.len(),
-        false => 1,
-    };
-    for members in members.chunks(together) {
-        owner_of(members).await?;
-    }
+    owner_of(&members).await?;
     Ok(members)
 }
 
@@ -257,12 +244,9 @@ impl Nats {
     }
 }
 
-fn free_ports(count: usize) -> Outcome<Vec<u16>> {
-    let bound: Result<Vec<_>, _> = (0..count)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect();
-    let ports = bound?
-        .into_iter()
-        .map(|socket| Ok(socket.local_addr()?.port()));
+fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
+    let bound = (0..count).map(|_| TcpListener::bind("127.0.0.1:0"));
+    let bound: Vec<_> = bound.collect::<Result<_, _>>()?;
+    let ports = bound.iter().map(|socket| Ok(socket.local_addr()?.port()));
     ports.collect()
 }

@@ -263,7 +263,7 @@ entries! {
         vec![at.call(IDLE[0], Command::Login { username, room })]
     };
     close_rooms(at) = {
-        let rooms = at.population.hub().rooms_of(at.user(IDLE[0]));
+        let rooms = at.population.hub.rooms_of(at.user(IDLE[0]));
         let close = |room: &RoomId| operate(Operate::Close { room: *room, reason: noise() });
         rooms.iter().map(close).collect()
     };
@@ -275,7 +275,7 @@ entries! {
     };
     kicked_log_in(at) = vec![at.call(ROOM[3], login(at.number, ROOM[3]))];
     ban_newcomer(at) = {
-        let user = at.population.hub().user_by_name(&agent_name(at.number, BLOCK));
+        let user = at.population.hub.user_by_name(&agent_name(at.number, BLOCK));
         let ban = |user| operate(Operate::BanUser { user, reason: noise() });
         user.into_iter().map(ban).collect()
     };
@@ -297,7 +297,7 @@ mod tests {
     fn every_command_is_accepted_in_each_block_and_undone_after_it() {
         for kind in ALL {
             let mut population = kind.population(1_000);
-            let counts = population.hub().counts();
+            let counts = population.hub.counts();
             for _ in 0..3 {
                 let entries = kind.prepare(&mut population);
                 assert!(entries.len() >= BLOCKS, "{}", kind.name);
@@ -305,11 +305,11 @@ mod tests {
                 assert_eq!(tally.accepted, entries.len() as u64, "{}", kind.name);
                 kind.restore(&mut population, tally);
             }
-            let now = population.hub().counts();
+            let now = population.hub.counts();
             assert_eq!(now.participants, counts.participants, "{}", kind.name);
             assert_eq!(now.waiting, counts.waiting, "{}", kind.name);
             population
-                .hub()
+                .hub
                 .validate()
                 .expect("the core's invariants hold");
         }
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn a_population_has_pairs_and_rooms_of_four() {
         let population = Population::new(80, Matching::Fifo, Pace::Still);
-        let (hub, counts) = (population.hub(), population.hub().counts());
+        let (hub, counts) = (population.hub, population.hub.counts());
         assert_eq!((counts.participants, counts.rooms), (80, 20));
         assert_eq!(hub.members_of(population.block(9).room()).count(), 4);
     }

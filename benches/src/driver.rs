@@ -44,7 +44,7 @@ struct Route {
 }
 
 pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
-    let server = Server::start().await?;
+    let server = Server::start(&[]).await?;
     let url = format!("http://{}", server.address);
     let mut routes = routes(&server).await?;
     routes.retain(|route| args.only.as_ref().is_none_or(|only| only == route.name));

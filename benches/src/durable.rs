@@ -8,9 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use tempfile::TempDir;
 
 use crate::server::Server;
-use crate::turns::{Load, Turns, both, micros, open, pace, senders};
+use crate::turns::{Load, QUIET, Turns, both, micros, open, senders};
 use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
@@ -38,89 +39,58 @@ pub(crate) struct StartArgs {
     folder: PathBuf,
 }
 
-/// The sends per second of the quiet load.
-pub(crate) const QUIET: f64 = 50.0;
-
 /// The size of a write that is synced alone: about that of a record with one message.
 const RECORD: usize = 600;
 
-/// A load on a server with its journal, and what was measured besides.
-struct Kept {
-    load: Load,
-    _server: Server,
-    /// Waits at 80 % of the rate at full speed, and when it is quiet, in microseconds.
-    waits: [Histogram<u64>; 2],
-}
-
 pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.folder)?;
-    let mut all = Vec::new();
+    let folder = folder(&args.folder)?;
+    let (mut loads, mut servers) = (Vec::new(), Vec::new());
     for (name, flags) in [
         ("in memory", &[][..]),
         ("--durability os", &["--durability", "os"]),
         ("--durability fsync", &["--durability", "fsync"]),
         ("one fsync a command", &["--limit", "max_batch=1"]),
     ] {
-        let data = folder.0.join(name.replace(' ', "-"));
+        let data = folder.path().join(name.replace(' ', "-"));
         let data = data.to_string_lossy();
         let flags = match name {
             "in memory" => Vec::new(),
             _ => [&["--data", &data][..], flags].concat(),
         };
-        let server = Server::start_with(&flags).await?;
-        all.push(Kept {
-            load: Load::new(name, senders(&server, args.connections).await?)?,
-            _server: server,
-            waits: [Histogram::new(3)?, Histogram::new(3)?],
-        });
+        let server = Server::start(&flags).await?;
+        loads.push(Load::new(name, senders(&server, args.connections).await?)?);
+        servers.push(server);
     }
     let span = args.turns.span();
-    let mut syncs = [Histogram::new(3)?, Histogram::new(3)?];
+    let pause = Duration::from_secs_f64(1.0 / QUIET);
+    let [mut busy, mut quiet] = [Histogram::new(3)?, Histogram::new(3)?];
     for _ in 0..args.turns.rounds {
-        let [busy, quiet] = &mut syncs;
-        sync_alone(&folder.0, Duration::ZERO, busy)?;
-        sync_alone(&folder.0, Duration::from_secs_f64(1.0 / QUIET), quiet)?;
-        for Kept { load, waits, .. } in &mut all {
+        sync_alone(folder.path(), Duration::ZERO, &mut busy)?;
+        sync_alone(folder.path(), pause, &mut quiet)?;
+        for load in &mut loads {
             load.saturate(span).await?;
-            let [loaded, quiet] = waits;
-            // 80 % of what it has reached.
-            let senders = open(&load.requests).await?;
-            pace(senders, load.rate() * 0.8, span, loaded).await?;
-            pace(open(&load.requests[..1]).await?, QUIET, span, quiet).await?;
+            load.pace(span).await?;
+            load.quiet(span).await?;
         }
     }
     println!(
         "\n{:<21}{:>8}{:>8}{:>21}{:>21}{:>21}",
         "", "sends/s", "", "saturated p50, p99", "at 80 %", "quiet"
     );
-    for Kept { load, waits, .. } in &all {
-        let (name, rate, percent) = (load.name, load.rate(), load.percent_of(&all[0].load));
-        let [loaded, quiet] = waits.each_ref().map(both);
-        let busy = both(&load.waits);
+    for load in &loads {
+        let (name, rate, percent) = (load.name, load.rate(), load.percent_of(&loads[0]));
+        let [busy, loaded, quiet] = load.waits.each_ref().map(both);
         println!("{name:<21}{rate:>8.0}{percent:>6.1} %{busy:>21}{loaded:>21}{quiet:>21}");
     }
-    let [busy, quiet] = &syncs;
     let bare = "a bare write and fdatasync";
-    println!("{bare:<37}{:>21}{:>42}", both(busy), both(quiet));
+    println!("{bare:<37}{:>21}{:>42}", both(&busy), both(&quiet));
     Ok(())
 }
 
-/// A folder that is removed at the end.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(above: &Path) -> Outcome<Self> {
-        let path = above.join(format!("durable-{}", std::process::id()));
-        fs::create_dir_all(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left is in the build folder, or in that of temporary files.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A folder in this one, which is removed at the end.
+pub(crate) fn folder(above: &Path) -> Outcome<TempDir> {
+    fs::create_dir_all(above)?;
+    Ok(tempfile::tempdir_in(above)?)
 }
 
 /// Writes and syncs a file, a record at a time: one after another, and at the pace of the quiet load,
@@ -139,11 +109,11 @@ fn sync_alone(folder: &Path, pause: Duration, waits: &mut Histogram<u64>) -> Out
 
 /// Fills a journal, and starts a server from it: after a stop, after a kill, and without snapshots.
 pub(crate) async fn start(args: &StartArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.folder)?;
-    let data = folder.0.join("start");
+    let folder = folder(&args.folder)?;
+    let data = folder.path().join("start");
     let path = data.to_string_lossy().into_owned();
     let flags = ["--data", &path, "--journal-entries", "none"];
-    let mut server = Server::start_with(&[&flags[..], &["--durability", "os"]].concat()).await?;
+    let mut server = Server::start(&[&flags[..], &["--durability", "os"]].concat()).await?;
     let began = Instant::now();
     let requests = senders(&server, 64).await?;
     let each = args.commands / requests.len() as u64;
@@ -159,32 +129,34 @@ pub(crate) async fn start(args: &StartArgs) -> Outcome<()> {
     for task in tasks {
         task.await??;
     }
+    let mut bytes = 0;
+    for entry in fs::read_dir(&data)? {
+        bytes += entry?.metadata()?.len();
+    }
     println!(
         "{} commands in {:.0} s; the folder has {} MiB",
         args.commands,
         began.elapsed().as_secs_f64(),
-        size(&data)? >> 20
+        bytes >> 20
     );
-    let mut seconds: [Vec<f64>; 3] = Default::default();
+    let kinds = ["after a stop", "after a kill", "without snapshots"];
+    let mut seconds = kinds.map(|kind| (kind, Vec::new()));
     for _ in 0..args.rounds {
-        for (kind, times) in seconds.iter_mut().enumerate() {
-            match kind {
-                0 => server.stop().await?,
+        for (kind, times) in &mut seconds {
+            match *kind {
+                "after a stop" => server.stop().await?,
                 _ => server.kill().await?,
             }
-            if kind == 2 {
+            if *kind == "without snapshots" {
                 without_snapshots(&data)?;
             }
             let began = Instant::now();
-            server = Server::start_with(&flags).await?;
+            server = Server::start(&flags).await?;
             times.push(began.elapsed().as_secs_f64());
         }
     }
     server.kill().await?;
-    for (kind, times) in ["after a stop", "after a kill", "without snapshots"]
-        .into_iter()
-        .zip(seconds)
-    {
+    for (kind, times) in seconds {
         println!("{kind:<18} {:.2} s", median(times));
     }
     Ok(())
@@ -204,13 +176,4 @@ fn without_snapshots(data: &Path) -> Outcome<()> {
         0 => Err("the server wrote no snapshot".into()),
         _ => Ok(()),
     }
-}
-
-/// The bytes of all files in the folder.
-fn size(data: &Path) -> Outcome<u64> {
-    let mut bytes = 0;
-    for entry in fs::read_dir(data)? {
-        bytes += entry?.metadata()?.len();
-    }
-    Ok(bytes)
 }

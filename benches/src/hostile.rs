@@ -21,7 +21,6 @@ use hdrhistogram::Histogram;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::durable::Folder;
 use crate::server::Server;
 use crate::turns::{ms, open, pace, senders};
 use crate::{Outcome, median};
@@ -83,8 +82,8 @@ fn told(rounds: &[f64]) -> String {
 /// returns the ratio of their medians.
 async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<f64> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
-    let folder = Folder::new(&std::env::temp_dir())?;
-    let tokens = folder.0.join("tokens");
+    let folder = tempfile::tempdir()?;
+    let tokens = folder.path().join("tokens");
     std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
     let tokens = tokens.to_str().ok_or("a name in UTF-8")?;
     // The others send as often as they like.

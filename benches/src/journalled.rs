@@ -5,15 +5,15 @@ use std::hint::black_box;
 
 use chat_core::config::Matching;
 use chat_core::{
-    Address, Call, Continuity, Entry, Implied, Node, Output, Position, Read, Reader, Span, Ticket,
-    Time,
+    Address, Call, Continuity, Entry, Hub, Implied, Node, Output, Position, Read, Reader, Span,
+    Ticket, Time,
 };
 
 use crate::mixed::Mix;
 use crate::population::{Pace, Population, Tally};
 
 /// The number of calls that arrive while one batch is appended.
-pub const BATCH: usize = 64;
+const BATCH: usize = 64;
 
 /// The largest number of events that a stream receives at once.
 const PAGE: usize = 100;
@@ -33,22 +33,11 @@ impl Journalled {
     #[must_use]
     pub fn new(size: usize, calls: usize) -> (Self, Vec<Call>) {
         let population = Population::new(size, Matching::Fifo, Pace::Lively);
-        let mut mix = Mix::default();
-        let drawn = mix.draw(&population, calls);
-        let calls = drawn
-            .into_iter()
-            .filter_map(|entry| call(&population, entry));
+        let drawn = Mix::default().draw(&population, calls).into_iter();
+        let calls = drawn.filter_map(|entry| call(&population.hub, entry));
         let calls = calls.collect();
-        (Self::of(population), calls)
-    }
-
-    /// A node that continues from a population.
-    #[must_use]
-    pub fn of(population: Population) -> Self {
-        let pace = population.pace();
-        let config = population.hub().config().clone();
-        let (hub, now) = population.into_hub();
-        let written = hub.position().0;
+        let Population { hub, now, pace, .. } = population;
+        let (written, config) = (hub.position().0, hub.config().clone());
         let mut journalled = Self {
             node: Node::resume(hub, config, Continuity::Whole),
             now,
@@ -57,7 +46,7 @@ impl Journalled {
             ticket: 0,
         };
         journalled.commit();
-        journalled
+        (journalled, calls)
     }
 
     /// Makes all of these calls, a batch at a time. Never inlined, because instruction counters
@@ -108,16 +97,10 @@ impl Journalled {
             black_box(output);
         }
     }
-
-    /// The node.
-    #[must_use]
-    pub const fn node(&self) -> &Node {
-        &self.node
-    }
 }
 
 /// The call that would lead to an entry; none if it does not come from a call.
-fn call(population: &Population, entry: Entry) -> Option<Call> {
+fn call(hub: &Hub, entry: Entry) -> Option<Call> {
     match entry {
         Entry::Call {
             caller,
@@ -132,9 +115,9 @@ fn call(population: &Population, entry: Entry) -> Option<Call> {
             user,
             implied: Implied::Read { .. } | Implied::Seen { .. },
         } => Some(Call::Read {
-            reader: Reader::Handle(population.hub().handle_of(user)?),
+            reader: Reader::Handle(hub.handle_of(user)?),
             read: Read::Check {
-                after: population.hub().inbox_cursors(user).map(|(end, _)| end),
+                after: hub.inbox_cursors(user).map(|(end, _)| end),
                 wait: Span::ZERO,
                 max: PAGE,
             },
@@ -143,7 +126,7 @@ fn call(population: &Population, entry: Entry) -> Option<Call> {
             user,
             implied: Implied::OpenStream,
         } => Some(Call::OpenStream {
-            reader: Reader::Handle(population.hub().handle_of(user)?),
+            reader: Reader::Handle(hub.handle_of(user)?),
             after: None,
         }),
         Entry::Operate { operator, act } => Some(Call::Operate { operator, act }),
@@ -167,6 +150,6 @@ mod tests {
         let outputs = journalled.make(calls);
         assert_eq!(outputs.accepted + outputs.refused, made);
         assert!(outputs.refused * 20 < made, "{outputs:?}");
-        assert_eq!(journalled.node().load().pending, 0);
+        assert_eq!(journalled.node.load().pending, 0);
     }
 }

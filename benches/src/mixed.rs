@@ -80,12 +80,12 @@ fn busy(population: &Population) -> usize {
 }
 
 fn is_alone(at: Block<'_>, place: usize) -> bool {
-    let rooms = at.population.hub().rooms_of(at.user(place));
+    let rooms = at.population.hub.rooms_of(at.user(place));
     rooms.is_empty()
 }
 
 fn speak(at: Block<'_>, place: usize) -> Entry {
-    let view = at.population.hub().participant_view(at.user(place));
+    let view = at.population.hub.participant_view(at.user(place));
     let waits = view.is_some_and(|view| view.waiting_since.is_some());
     match (is_alone(at, place), waits) {
         (false, _) => at.call(place, say()),
@@ -107,7 +107,7 @@ fn take_turns(at: Block<'_>, place: usize, chance: usize) -> Entry {
     let (room, epoch) = (None, None);
     let name = room_name(at.number);
     // At most ten rooms share this prefix, and the block's room is one of them.
-    let hub = at.population.hub();
+    let hub = at.population.hub;
     let mut rooms = hub.named_rooms(Some(&name[..name.len() - 1]), 10);
     let room_of_four = rooms.find(|view| *view.name == *name);
     let Some((_, holder)) = room_of_four.and_then(|view| view.holder) else {
@@ -131,7 +131,7 @@ fn visit(at: Block<'_>, place: usize) -> Entry {
 }
 
 fn stream(at: Block<'_>, place: usize) -> Entry {
-    let view = at.population.hub().participant_view(at.user(place));
+    let view = at.population.hub.participant_view(at.user(place));
     let is_open = view.is_some_and(|view| view.streams > 0);
     let change = match is_open {
         true => Implied::CloseStream,
@@ -142,7 +142,7 @@ fn stream(at: Block<'_>, place: usize) -> Entry {
 
 fn come_and_go(at: Block<'_>) -> Entry {
     let n = at.number as u64;
-    match is_there(at.population.hub(), 4, n) {
+    match is_there(at.population.hub, 4, n) {
         true => by_newcomer(4, n, Command::Unregister),
         false => newcomer(4, n, login(at.number, BLOCK)),
     }
@@ -170,7 +170,7 @@ mod tests {
             assert!(all.refused * 20 < all.accepted, "{all:?}");
         }
         population
-            .hub()
+            .hub
             .validate()
             .expect("the core's invariants hold");
     }

@@ -37,9 +37,10 @@ struct Member {
 /// A Hub with many participants.
 #[derive(Clone, Debug)]
 pub struct Population {
-    hub: Hub,
-    now: Time,
-    pace: Span,
+    pub(crate) hub: Hub,
+    pub(crate) now: Time,
+    /// The time between two entries.
+    pub(crate) pace: Span,
     members: Vec<Member>,
     /// The number of minted handles.
     minted: u64,
@@ -99,17 +100,14 @@ impl Block<'_> {
     /// A command of the participant at this place.
     #[must_use]
     pub fn call(self, place: usize, command: Command) -> Entry {
-        called(self.member(place).handle, command)
+        called(self.member(place).handle, None, command)
     }
 
     /// A command of the participant at this place, with a request key.
     #[must_use]
     pub fn keyed_call(self, place: usize, command: Command) -> Entry {
-        Entry::Call {
-            caller: Caller::Handle(self.member(place).handle),
-            key: Some(RequestKey(self.number as u128)),
-            command,
-        }
+        let key = Some(RequestKey(self.number as u128));
+        called(self.member(place).handle, key, command)
     }
 
     /// A consequence of reads or streams of the participant at this place.
@@ -132,36 +130,29 @@ impl Block<'_> {
     }
 }
 
-fn called(handle: SecretHash, command: Command) -> Entry {
+fn called(handle: SecretHash, key: Option<RequestKey>, command: Command) -> Entry {
     Entry::Call {
         caller: Caller::Handle(handle),
-        key: None,
+        key,
         command,
     }
 }
 
 impl Population {
-    /// An empty population, for this many participants.
+    /// A population of this many participants, rounded down to whole blocks.
     #[must_use]
-    pub fn empty(size: usize, matching: Matching, pace: Pace) -> Self {
+    pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
         let step = match pace {
             Pace::Still => Span(1),
             Pace::Lively => Span(30_000_000 / size as u64),
         };
-        Self {
+        let mut population = Self {
             hub: Hub::new(config(matching, pace), SEED),
             now: Time(1_000_000),
             pace: step,
-            members: Vec::new(),
+            members: Vec::with_capacity(size),
             minted: 0,
-        }
-    }
-
-    /// A population of this many participants, rounded down to whole blocks.
-    #[must_use]
-    pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
-        let mut population = Self::empty(size, matching, pace);
-        population.members.reserve(size);
+        };
         for block in 0..size / BLOCK {
             population.seat_block(block, matching);
         }
@@ -209,24 +200,6 @@ impl Population {
         let leave = self.block(block).call(place, Command::Unregister);
         self.carry_out(&leave);
         self.members[block * BLOCK + place] = self.register(block, place);
-    }
-
-    /// The Hub.
-    #[must_use]
-    pub const fn hub(&self) -> &Hub {
-        &self.hub
-    }
-
-    /// The time between two entries.
-    #[must_use]
-    pub const fn pace(&self) -> Span {
-        self.pace
-    }
-
-    /// The Hub and the time, for a node that continues.
-    #[must_use]
-    pub fn into_hub(self) -> (Hub, Time) {
-        (self.hub, self.now)
     }
 
     /// The number of blocks.
@@ -309,8 +282,7 @@ fn config(matching: Matching, pace: Pace) -> Config {
 }
 
 /// The hash of the `n`th handle of a series.
-#[must_use]
-pub fn secret(series: u64, n: u64) -> SecretHash {
+fn secret(series: u64, n: u64) -> SecretHash {
     let mut hash = [0; 16];
     let (left, right) = hash.split_at_mut(8);
     left.copy_from_slice(&mix(series, n).to_le_bytes());
@@ -335,7 +307,7 @@ pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
 /// A later command of that newcomer.
 #[must_use]
 pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
-    called(secret(series, n), command)
+    called(secret(series, n), None, command)
 }
 
 /// Whether the `n`th handle of a series is registered.

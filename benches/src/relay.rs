@@ -61,15 +61,19 @@ pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
 }
 
 async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<[Histogram<u64>; 2]> {
-    let server = Server::start().await?;
+    let server = Server::start(&[]).await?;
     let began = Instant::now();
     let mut delays = [Histogram::new(3)?, Histogram::new(3)?];
     let (arrived, mut arrivals) = unbounded_channel();
     let mut speakers = Vec::new();
     for n in 0..args.pairs {
-        let (speaker, listener) = pair(server.address, transport, n).await?;
+        let room = format!("room {n}");
+        let speaker = join(server.address, transport, &format!("speaker {n}"), &room).await?;
+        let listener = join(server.address, transport, &format!("listener {n}"), &room).await?;
+        let stream = Connection::open(server.address).await?;
+        let stream = stream.stream(&listener.listens).await?;
         speakers.push(speak(speaker, began));
-        tokio::spawn(listen(listener, began, arrived.clone()));
+        tokio::spawn(listen(stream, began, arrived.clone()));
     }
     let span = Duration::from_secs(u64::from(args.seconds));
     let planner = plan(speakers, f64::from(args.rate), span);
@@ -96,15 +100,7 @@ struct Participant {
     says: Box<dyn Fn(String) -> Vec<u8> + Send>,
 }
 
-/// Two participants in a room: a sender, and a listener with an open stream.
-async fn pair(address: SocketAddr, transport: Transport, n: u32) -> Outcome<(Participant, Events)> {
-    let room = format!("room {n}");
-    let speaker = join(address, transport, &format!("speaker {n}"), &room).await?;
-    let listener = join(address, transport, &format!("listener {n}"), &room).await?;
-    let stream = Connection::open(address).await?;
-    Ok((speaker, stream.stream(&listener.listens).await?))
-}
-
+/// A participant of this room.
 async fn join(
     address: SocketAddr,
     transport: Transport,
@@ -188,13 +184,10 @@ async fn listen(
     arrived: UnboundedSender<Delays>,
 ) -> Outcome<()> {
     loop {
-        let data = events.data().await?;
+        let message = events.message().await?;
         let now = began.elapsed().as_micros();
-        let Some((_, message)) = data.split_once("\"message\":\"") else {
-            continue;
-        };
-        let mut times = message.split(['"', ' ']).map(str::parse::<u128>);
-        let (Some(Ok(due)), Some(Ok(written))) = (times.next(), times.next()) else {
+        let times = message.split(' ').map_while(|time| time.parse().ok());
+        let [due, written] = times.collect::<Vec<u128>>()[..] else {
             continue;
         };
         let since = |then: u128| u64::try_from(now.saturating_sub(then)).unwrap_or(u64::MAX);

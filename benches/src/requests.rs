@@ -19,7 +19,10 @@ pub(crate) struct RequestsArgs {
 }
 
 pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
-    let (server, echo) = (Server::start().await?, Server::echo().await?);
+    let (server, echo) = (
+        Server::start(&[]).await?,
+        Server::of("load", &["echo"]).await?,
+    );
     let mut loads = loads(args, &server, &echo).await?;
     for _ in 0..args.turns.rounds {
         for load in &mut loads {

@@ -32,19 +32,11 @@ const UNBOUND: [&str; 10] = [
 ];
 
 impl Server {
-    /// The real server.
-    ///
-    /// # Errors
-    /// Why it did not start.
-    pub async fn start() -> Outcome<Self> {
-        Self::start_with(&[]).await
-    }
-
     /// The real server with these additional flags.
     ///
     /// # Errors
     /// Why it did not start.
-    pub async fn start_with(more: &[&str]) -> Outcome<Self> {
+    pub async fn start(more: &[&str]) -> Outcome<Self> {
         Self::usual(&[&UNBOUND[..], more].concat()).await
     }
 
@@ -69,16 +61,11 @@ impl Server {
         Self::of("talking-stick", &words).await
     }
 
-    /// The echo.
+    /// Starts a program from this one's folder. The program prints its address to standard error.
     ///
     /// # Errors
     /// Why it did not start.
-    pub async fn echo() -> Outcome<Self> {
-        Self::of("load", &["echo"]).await
-    }
-
-    /// Starts a program from this one's folder. The program prints its address to standard error.
-    async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
+    pub async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
         let mut path = std::env::current_exe()?.with_file_name(name);
         // Cargo puts benches into a folder below that of programs.
         if !path.exists()

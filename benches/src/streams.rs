@@ -27,7 +27,7 @@ pub(crate) struct StreamsArgs {
 }
 
 pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
-    let server = Server::start().await?;
+    let server = Server::start(&[]).await?;
     let mut connection = Connection::open(server.address).await?;
     let empty = server.resident_kib()?;
     let mut people = Vec::new();
@@ -119,10 +119,7 @@ fn per(kib: u64, count: usize) -> f64 {
 /// Reports the round of each message that arrives.
 async fn listen(mut events: Events, arrived: mpsc::UnboundedSender<u64>) -> Outcome<()> {
     loop {
-        let data = events.data().await?;
-        let round = data.split_once("\"message\":\"round ");
-        let round = round.and_then(|(_, rest)| rest.split('"').next());
-        if let Some(round) = round {
+        if let Some(round) = events.message().await?.strip_prefix("round ") {
             arrived.send(round.parse()?)?;
         }
     }

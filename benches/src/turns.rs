@@ -39,9 +39,12 @@ pub(crate) struct Load {
     pub(crate) requests: Vec<(SocketAddr, Vec<u8>)>,
     /// Answers per second at full speed, one for each round.
     pub(crate) rates: Vec<f64>,
-    /// Waits at full speed, in microseconds.
-    pub(crate) waits: Histogram<u64>,
+    /// Waits at full speed, at most of it, and when it is quiet, in microseconds.
+    pub(crate) waits: [Histogram<u64>; 3],
 }
+
+/// The sends per second of the quiet load.
+pub(crate) const QUIET: f64 = 50.0;
 
 impl Load {
     pub(crate) fn new(name: &'static str, requests: Vec<(SocketAddr, Vec<u8>)>) -> Outcome<Self> {
@@ -49,7 +52,7 @@ impl Load {
             name,
             requests,
             rates: Vec::new(),
-            waits: Histogram::new(3)?,
+            waits: [Histogram::new(3)?, Histogram::new(3)?, Histogram::new(3)?],
         })
     }
 
@@ -70,7 +73,7 @@ impl Load {
         let mut answers = 0;
         for task in tasks {
             for wait in task.await?? {
-                self.waits.record(wait)?;
+                self.waits[0].record(wait)?;
                 answers += 1;
             }
         }
@@ -79,6 +82,20 @@ impl Load {
         let (round, name) = (self.rates.len(), self.name);
         println!("round {round}  {name:<28} {rate:>9.0} requests/s");
         Ok(answers)
+    }
+
+    /// Sends at 80 % of the rate that it has reached.
+    pub(crate) async fn pace(&mut self, span: Duration) -> Outcome<()> {
+        let senders = open(&self.requests).await?;
+        pace(senders, self.rate() * 0.8, span, &mut self.waits[1]).await?;
+        Ok(())
+    }
+
+    /// Sends on one connection, so seldom that nothing waits.
+    pub(crate) async fn quiet(&mut self, span: Duration) -> Outcome<()> {
+        let alone = open(&self.requests[..1]).await?;
+        pace(alone, QUIET, span, &mut self.waits[2]).await?;
+        Ok(())
     }
 
     /// The median of the answers per second.

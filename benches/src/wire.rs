@@ -323,4 +323,16 @@ impl Events {
         }
         Ok(self.0.line["data: ".len()..].trim_end())
     }
+
+    /// The text of the next message.
+    ///
+    /// # Errors
+    /// The stream ended.
+    pub async fn message(&mut self) -> Outcome<String> {
+        loop {
+            if let Some((_, text)) = self.data().await?.split_once("\"message\":\"") {
+                return Ok(text.split('"').next().unwrap_or_default().to_owned());
+            }
+        }
+    }
 }

@@ -41,7 +41,6 @@ struct Hostile {
     attack: Attack,
     answers: AtomicU64,
     goes: watch::Receiver<bool>,
-    requests: Vec<Vec<u8>>,
 }
 
 pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
@@ -51,7 +50,6 @@ pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
         attack: args.attack,
         answers: AtomicU64::new(0),
         goes,
-        requests: args.attack.requests(),
     });
     let mut attacking = JoinSet::new();
     for n in 0..args.connections {
@@ -59,7 +57,8 @@ pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
             true => Some(Member::join(&hostile, n).await?),
             false => None,
         };
-        attacking.spawn(Arc::clone(&hostile).attack(n, member));
+        let requests = args.attack.requests(member.as_ref());
+        attacking.spawn(Arc::clone(&hostile).attack(n, member, requests));
     }
     println!("0");
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -71,7 +70,6 @@ pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
 }
 
 /// A participant of the hostile client.
-#[derive(Clone)]
 struct Member {
     name: String,
     person: Person,
@@ -97,19 +95,6 @@ impl Member {
     fn calls(&self, tool: &str, arguments: &Value) -> Vec<u8> {
         post(&format!("/tools/{tool}"), &self.person.handle, arguments)
     }
-
-    fn opens_stream(&self) -> Vec<u8> {
-        let by_handle = [("Chat-Handle", &*self.person.handle)];
-        request("GET /events", &by_handle, &Value::Null)
-    }
-
-    /// A page of history, and the inbox as a resource.
-    fn reads(&self) -> [Vec<u8>; 2] {
-        let all = json!({ "room_id": self.person.room, "limit": 100 });
-        let inbox = format!("chat://inbox/{}?after=0", self.person.reader);
-        let inbox = modern("resources/read", &inbox, json!({ "uri": inbox }));
-        [self.calls("history", &all), inbox]
-    }
 }
 
 impl Hostile {
@@ -131,34 +116,50 @@ impl Hostile {
     }
 
     /// Attacks until the process ends. Reconnects when a connection is closed.
-    async fn attack(self: Arc<Self>, n: usize, member: Option<Member>) {
+    async fn attack(self: Arc<Self>, n: usize, member: Option<Member>, requests: Vec<Vec<u8>>) {
         loop {
             self.may_go().await;
-            let done = match (self.attack, &member) {
-                (Attack::SlowReaders, _) => self.read_slowly().await,
-                (Attack::SlowBodies, _) => self.send_slowly().await,
-                (Attack::WrongTokens, _) => self.guess(n).await,
-                (Attack::Registrations, _) => self.register(n).await,
-                (Attack::Connections, _) => self.connect_once().await,
-                (Attack::Streams, Some(member)) => self.open_streams(member).await,
-                (Attack::LargeAnswers, Some(member)) => self.repeat(&member.reads()).await,
-                (Attack::WaitingChecks, Some(member)) => {
-                    let check = member.calls("check", &json!({ "wait_seconds": 50 }));
-                    self.come_and_go(member, self.repeat(&[check])).await
-                }
-                (Attack::Crowd, Some(member)) => {
-                    self.come_and_go(member, self.listen(member)).await
-                }
-                _ => self.repeat(&self.requests).await,
-            };
             // The result of an attack does not matter.
-            drop(done);
+            let _ = self.attack_once(n, member.as_ref(), &requests).await;
             tokio::task::yield_now().await;
         }
     }
 
-    async fn repeat(&self, requests: &[Vec<u8>]) -> Outcome<()> {
+    /// Attacks on one connection until it is closed.
+    async fn attack_once(
+        &self,
+        n: usize,
+        member: Option<&Member>,
+        requests: &[Vec<u8>],
+    ) -> Outcome<()> {
         let mut connection = self.connect().await?;
+        match (self.attack, member) {
+            (Attack::SlowReaders, _) => connection.trickle(&requests.concat()).await,
+            (Attack::SlowBodies, _) => connection.dribble(&requests[0]).await,
+            (Attack::WrongTokens, _) => self.guess(connection, n).await,
+            (Attack::Registrations, _) => self.register(connection, n).await,
+            (Attack::Connections, _) => {
+                self.exchange(&mut connection, &requests[0]).await?;
+                Ok(())
+            }
+            (Attack::Streams, _) => {
+                let opened = connection.stream(&requests[n % 2]).await;
+                self.answers.fetch_add(1, Ordering::Relaxed);
+                opened.map(drop)
+            }
+            (Attack::WaitingChecks, Some(member)) => {
+                let checks = self.repeat(connection, requests);
+                self.come_and_go(member, checks).await
+            }
+            (Attack::Crowd, Some(member)) => {
+                let listens = self.listen(connection, &requests[0]);
+                self.come_and_go(member, listens).await
+            }
+            _ => self.repeat(connection, requests).await,
+        }
+    }
+
+    async fn repeat(&self, mut connection: Connection, requests: &[Vec<u8>]) -> Outcome<()> {
         loop {
             for request in requests {
                 self.exchange(&mut connection, request).await?;
@@ -166,26 +167,7 @@ impl Hostile {
         }
     }
 
-    async fn connect_once(&self) -> Outcome<()> {
-        let mut connection = self.connect().await?;
-        self.exchange(&mut connection, &self.requests[0]).await?;
-        Ok(())
-    }
-
-    async fn read_slowly(&self) -> Outcome<()> {
-        let mut connection = self.connect().await?;
-        connection.trickle(&self.requests.concat()).await
-    }
-
-    async fn send_slowly(&self) -> Outcome<()> {
-        let mut connection = self.connect().await?;
-        let whole = json!({ "username": "x".repeat(15_000) });
-        let whole = request("POST /register", &[], &whole);
-        connection.dribble(&whole).await
-    }
-
-    async fn guess(&self, from: usize) -> Outcome<()> {
-        let mut connection = self.connect().await?;
+    async fn guess(&self, mut connection: Connection, from: usize) -> Outcome<()> {
         for n in from.. {
             let token = format!("Bearer {n}");
             let line = ["GET /users", "GET /admin/overview"][n % 2];
@@ -195,8 +177,7 @@ impl Hostile {
         Ok(())
     }
 
-    async fn register(&self, n: usize) -> Outcome<()> {
-        let mut connection = self.connect().await?;
+    async fn register(&self, mut connection: Connection, n: usize) -> Outcome<()> {
         for round in 0.. {
             let who = json!({ "username": format!("guest {n} {round}"), "room": ROOM });
             let registered = request("POST /register", &[], &who);
@@ -210,20 +191,8 @@ impl Hostile {
         Ok(())
     }
 
-    async fn open_streams(&self, member: &Member) -> Outcome<()> {
-        self.may_go().await;
-        let reads = format!("GET /events?reader={}", member.person.reader);
-        for request in [member.opens_stream(), request(&reads, &[], &Value::Null)] {
-            let opened = self.connect().await?.stream(&request).await;
-            self.answers.fetch_add(1, Ordering::Relaxed);
-            drop(opened);
-        }
-        Ok(())
-    }
-
-    async fn listen(&self, member: &Member) -> Outcome<()> {
-        let connection = self.connect().await?;
-        let mut events = connection.stream(&member.opens_stream()).await?;
+    async fn listen(&self, connection: Connection, opens: &[u8]) -> Outcome<()> {
+        let mut events = connection.stream(opens).await?;
         loop {
             events.data().await?;
             self.answers.fetch_add(1, Ordering::Relaxed);
@@ -242,8 +211,9 @@ impl Hostile {
             member.calls("typing", &room),
             member.calls("leave_chat", &room),
         ];
+        let connection = self.connect().await?;
         tokio::select! {
-            moved = self.repeat(&moves) => moved,
+            moved = self.repeat(connection, &moves) => moved,
             received = receives => received,
         }
     }
@@ -300,26 +270,31 @@ impl Attack {
         )
     }
 
-    /// The requests that a connection repeats; empty if the attack does more than that.
-    fn requests(self) -> Vec<Vec<u8>> {
+    /// The requests that a connection makes, of this participant if the attack needs one; none if each of them
+    /// is another.
+    fn requests(self, member: Option<&Member>) -> Vec<Vec<u8>> {
         let values = |count: usize| Value::Array(vec![json!([]); count]);
         let get = |path: &str| request(&format!("GET {path}"), &[], &Value::Null);
-        match self {
-            Self::LargeBodies => {
+        match (self, member) {
+            (Self::LargeBodies, _) => {
                 let list = vec![json!({ "": [] }); 480];
                 let largest = json!({ "x": list, "y": "x".repeat(110_000) });
                 let experimental = |all: Value| hello(&json!({ "experimental": all }));
                 vec![experimental(largest), experimental(values(300_000))]
             }
-            Self::ManyValues => {
+            (Self::ManyValues, _) => {
                 // Each element counts as two of the values that a body may have. A body with more
                 // would not be parsed.
                 let wide = json!({ "handle": "h_nobody", "x": values(980) });
                 vec![modern_call("check", wide)]
             }
-            Self::IdleSessions => vec![hello(&json!({ "experimental": {} }))],
-            Self::SlowReaders => vec![get("/openapi.json").repeat(64)],
-            Self::SmallCalls => {
+            (Self::SlowBodies, _) => {
+                let whole = json!({ "username": "x".repeat(15_000) });
+                vec![request("POST /register", &[], &whole)]
+            }
+            (Self::IdleSessions, _) => vec![hello(&json!({ "experimental": {} }))],
+            (Self::SlowReaders, _) => vec![get("/openapi.json").repeat(64)],
+            (Self::SmallCalls, _) => {
                 let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
                 vec![
                     get("/users"),
@@ -330,14 +305,22 @@ impl Attack {
                     request("POST /mcp", &[ACCEPT], &list),
                 ]
             }
-            Self::Connections => vec![get("/healthz")],
-            Self::SlowBodies
-            | Self::WrongTokens
-            | Self::Registrations
-            | Self::Streams
-            | Self::LargeAnswers
-            | Self::WaitingChecks
-            | Self::Crowd => Vec::new(),
+            (Self::Connections, _) => vec![get("/healthz")],
+            (Self::Streams | Self::Crowd, Some(Member { person, .. })) => {
+                let by_handle = [("Chat-Handle", &*person.handle)];
+                let own = request("GET /events", &by_handle, &Value::Null);
+                vec![own, get(&format!("/events?reader={}", person.reader))]
+            }
+            (Self::LargeAnswers, Some(member)) => {
+                let all = json!({ "room_id": member.person.room, "limit": 100 });
+                let inbox = format!("chat://inbox/{}?after=0", member.person.reader);
+                let inbox = modern("resources/read", &inbox, json!({ "uri": inbox }));
+                vec![member.calls("history", &all), inbox]
+            }
+            (Self::WaitingChecks, Some(member)) => {
+                vec![member.calls("check", &json!({ "wait_seconds": 50 }))]
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -28,26 +28,20 @@ const EXIT: &str = "# exit: ";
 const SEEDS: u32 = 20;
 
 /// Scenarios that are long or large; one seed each.
-const HEAVY: [&str; 2] = ["scale", "soak"];
+const HEAVY: [&str; 2] = ["scenarios/scale.yaml", "scenarios/soak.yaml"];
 
 /// The result file of the latest run.
 const RESULT: &str = "target/xtask/scenario.json";
 
-/// A file, its number of seeds, and its expected exit code.
-type Run = (String, u32, i32);
-
 /// Runs all scenarios, and names each that failed.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    let mut runs = plan(shipped(sh)?, files(sh, REGRESSIONS)?);
-    for file in files(sh, EVERYDAY)? {
-        let exit = exit_of(&sh.read_file(&file)?);
-        runs.push((file, SEEDS, exit));
-    }
+    let all = [shipped(sh)?, files(sh, REGRESSIONS)?, files(sh, EVERYDAY)?].concat();
     let sim = Sim::optimised(sh)?;
     let mut reached = Reached::default();
     let mut findings: Vec<String> = Vec::new();
-    for run in &runs {
-        findings.extend(failure(&sim, run)?);
+    for file in &all {
+        let exit = exit_of(&sh.read_file(file)?);
+        findings.extend(failure(&sim, file, exit)?);
         let result = sh.read_file(RESULT).context("a run wrote no result")?;
         count(&mut reached, &serde_json::from_str(&result)?);
     }
@@ -55,16 +49,12 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     none_of(&findings)
 }
 
-/// The number of seeds for each file. A regression needs one seed: the steps form fixes all that a
-/// seed would draw.
-fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
-    let shipped = shipped.into_iter().map(|file| {
-        let name = Path::new(&file).file_stem().and_then(|stem| stem.to_str());
-        let heavy = name.is_some_and(|name| HEAVY.contains(&name));
-        (file, if heavy { 1 } else { SEEDS }, 0)
-    });
-    let regressions = regressions.into_iter().map(|file| (file, 1, 0));
-    shipped.chain(regressions).collect()
+/// The number of seeds for a file. A regression needs one: the steps form fixes all that a seed would draw.
+fn seeds_of(file: &str) -> u32 {
+    match HEAVY.contains(&file) || file.starts_with(REGRESSIONS) {
+        true => 1,
+        false => SEEDS,
+    }
 }
 
 /// The expected exit code of a scenario.
@@ -74,11 +64,11 @@ fn exit_of(text: &str) -> i32 {
 }
 
 /// Runs one scenario. Returns a sentence if it failed, with the command that reproduces it.
-fn failure(sim: &Sim<'_>, (file, seeds, exit): &Run) -> Result<Option<String>> {
-    let seeds = seeds.to_string();
+fn failure(sim: &Sim<'_>, file: &str, exit: i32) -> Result<Option<String>> {
+    let seeds = seeds_of(file).to_string();
     let status = sim.status(&[file, "--seeds", &seeds, "--quiet", "--json", RESULT])?;
     let meaning = match status.code() {
-        code if code == Some(*exit) => return Ok(None),
+        code if code == Some(exit) => return Ok(None),
         Some(0) => format!("it passed, and is to end with {exit}"),
         code => meaning(code).map_or_else(|| format!("sim: {status}"), str::to_owned),
     };
@@ -155,7 +145,7 @@ pub(crate) fn files(sh: &Shell, folder: &str) -> Result<Vec<String>> {
 mod tests {
     use serde_json::json;
 
-    use super::{Reached, SEEDS, count, exit_of, never, plan};
+    use super::{HEAVY, Reached, SEEDS, count, exit_of, never, seeds_of};
 
     #[test]
     fn unreached_points_are_named() {
@@ -176,15 +166,16 @@ mod tests {
 
     #[test]
     fn heavy_scenarios_and_regressions_run_once_and_others_over_many_seeds() {
-        let shipped = ["scenarios/burst.yaml", "scenarios/soak.yaml"].map(str::to_owned);
-        let regressions = ["scenarios/regressions/soak.yaml".to_owned()];
-        let runs = plan(shipped.to_vec(), regressions.to_vec());
-        let expected = [
-            ("scenarios/burst.yaml".into(), SEEDS, 0),
-            ("scenarios/soak.yaml".into(), 1, 0),
-            ("scenarios/regressions/soak.yaml".into(), 1, 0),
-        ];
-        assert_eq!(runs, expected);
+        for (file, seeds) in [
+            ("scenarios/burst.yaml", SEEDS),
+            ("scenarios/soak.yaml", 1),
+            ("scenarios/regressions/soak.yaml", 1),
+            ("scenarios/everyday/soak.yaml", SEEDS),
+        ] {
+            assert_eq!(seeds_of(file), seeds, "{file}");
+        }
+        let root = book::pages::root();
+        assert!(HEAVY.iter().all(|file| root.join(file).is_file()));
     }
 
     #[test]

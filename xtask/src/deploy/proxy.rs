@@ -29,6 +29,9 @@ const SCALE: &str = "0.1";
 const TOKEN: &str = "a-token-of-the-check";
 const TOKENS: &str = "check e30c04fbe48fde626471a10bcc405455fed13184b30dfa199b3c503251694dea\n";
 
+/// The header of a request with a body.
+const JSON: &str = "Content-Type: application/json";
+
 /// The longest time until a proxy listens, and for each request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -37,7 +40,34 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// # Errors
 /// The proxy, and what did not pass.
 pub(super) fn check(sh: &Shell, program: &Path, sim: &Sim<'_>) -> Result<()> {
-    let stage = Stage::new(sh, program)?;
+    let folder = cargo::scratch(sh, "deploy")?;
+    let in_folder = |name: &str| folder.join(name).display().to_string();
+    // Its own certificate, valid for a day, and no authority's.
+    let subject = format!("/CN={HOST}");
+    let names = format!("subjectAltName=DNS:{HOST},DNS:{HERE}");
+    let [key, certificate] = ["key.pem", "certificate.pem"].map(in_folder);
+    let kind = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1".split(' ');
+    cmd!(
+        sh,
+        "openssl req -x509 {kind...} -keyout {key} -out {certificate} -subj {subject}"
+    )
+    .args(["-addext", &names])
+    .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+    .ignore_stderr()
+    .run()?;
+    let tokens = in_folder("tokens.txt");
+    sh.write_file(&tokens, TOKENS)?;
+    let hosts = [HOST, HERE].join(",");
+    let mut own = vec!["--allow-hosts", &hosts, "--auth-tokens", &tokens];
+    own.extend(["--limit", "stick=optional", "--realms", "arena"]);
+    let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
+    let stage = Stage {
+        sh,
+        folder,
+        upstream: server.url().trim_start_matches("http://").to_owned(),
+        certificate,
+        key,
+    };
     // Each protocol once, one after another, because a server has one queue.
     for (name, proxy, protocols) in [
         ("nginx", stage.nginx()?, &["http", "2026-07-28"][..]),
@@ -45,122 +75,104 @@ pub(super) fn check(sh: &Shell, program: &Path, sim: &Sim<'_>) -> Result<()> {
     ] {
         let proxied = Proxied::start(&stage, proxy).context(name)?;
         proxied.converse(name).context(name)?;
-        proxied.simulate(sim, protocols).context(name)?;
+        // The simulator's users pass in these protocols.
+        let target = format!("https://{HERE}:{}", proxied.port);
+        let secured = ["--target", &target, "--ca", &stage.certificate];
+        let told = ["--token", TOKEN, "--limit", "stick=optional"];
+        for protocol in protocols {
+            let load = ["--protocol", protocol, "--rate-scale", SCALE, "--quiet"];
+            let words = [&[SCENARIO][..], &secured, &told, &load].concat();
+            sim.run(&words).run().context(name)?;
+        }
     }
     Ok(())
 }
 
-/// The server, and what both proxies need.
+/// What both proxies need.
 struct Stage<'a> {
     sh: &'a Shell,
     folder: PathBuf,
-    server: Server,
+    /// The server's address without its scheme.
+    upstream: String,
+    certificate: String,
+    key: String,
 }
 
 /// A proxy's command, and the port on which it will listen.
 type Proxy = (Command, u16);
 
-impl<'a> Stage<'a> {
-    fn new(sh: &'a Shell, program: &Path) -> Result<Self> {
-        let folder = cargo::scratch(sh, "deploy")?;
-        let _within = sh.push_dir(&folder);
-        // Its own certificate, valid for a day, and no authority's.
-        let subject = format!("/CN={HOST}");
-        let names = format!("subjectAltName=DNS:{HOST},DNS:{HERE}");
-        let key =
-            "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem".split(' ');
-        let kind = "basicConstraints=critical,CA:FALSE";
-        cmd!(
-            sh,
-            "openssl req -x509 {key...} -days 1 -out certificate.pem -subj {subject}"
-        )
-        .args(["-addext", &names, "-addext", kind])
-        .ignore_stderr()
-        .run()?;
-        sh.write_file("tokens.txt", TOKENS)?;
-        let hosts = [HOST, HERE].join(",");
-        let tokens = folder.join("tokens.txt").display().to_string();
-        let mut own = vec!["--allow-hosts", &hosts, "--auth-tokens", &tokens];
-        own.extend(["--limit", "stick=optional", "--realms", "arena"]);
-        let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
-        Ok(Self { sh, folder, server })
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.join(name).display().to_string()
-    }
-
-    /// The server's address without its scheme.
-    fn upstream(&self) -> &str {
-        self.server.url().trim_start_matches("http://")
-    }
-
-    /// Writes a file of the repository with these texts in place of those, each of which it has, behind
-    /// another text.
-    fn write(&self, path: &str, before: &str, changes: &[(&str, String)]) -> Result<String> {
+impl Stage<'_> {
+    /// Writes a file of the repository with these texts in place of those, each of which it has, and returns
+    /// its path.
+    fn write(&self, path: &str, changes: &[(&str, String)]) -> Result<String> {
         let mut text = self.sh.read_file(path)?;
         for (from, to) in changes {
             let wanted = from.trim();
             ensure!(text.contains(from), "{path} does not have `{wanted}`");
             text = text.replace(from, to);
         }
-        let written = self.path(path.rsplit('/').next().unwrap_or(path));
-        self.sh.write_file(&written, before.to_owned() + &text)?;
-        Ok(written)
+        let written = self.folder.join(path.rsplit('/').next().unwrap_or(path));
+        self.sh.write_file(&written, text)?;
+        Ok(written.display().to_string())
     }
 
     fn nginx(&self) -> Result<Proxy> {
         let (port, other) = (free_port()?, free_port()?);
         let live = "/etc/letsencrypt/live/chat.example.org";
-        let (certificate, server) = (self.path("certificate.pem"), self.upstream());
-        let server = format!("server {server};");
         let changes = [
             ("listen 443 ", format!("listen 127.0.0.1:{port} ")),
             ("listen 80;", format!("listen 127.0.0.1:{other};")),
-            ("server 127.0.0.1:8894;", server),
-            (&format!("{live}/fullchain.pem"), certificate),
-            (&format!("{live}/privkey.pem"), self.path("key.pem")),
+            (
+                "server 127.0.0.1:8894;",
+                format!("server {};", self.upstream),
+            ),
+            (&format!("{live}/fullchain.pem"), self.certificate.clone()),
+            (&format!("{live}/privkey.pem"), self.key.clone()),
         ];
-        let site = self.write("deploy/nginx.conf", "", &changes)?;
+        let site = self.write("deploy/nginx.conf", &changes)?;
+        let folder = self.folder.display();
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map(|name| format!("{name}_temp_path {};\n", self.path(name)))
+            .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
             .concat();
-        let whole = format!(
-            "daemon off;\npid {};\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}include {site};\n}}\n",
-            self.path("nginx.pid")
-        );
-        self.sh.write_file(self.path("whole.conf"), whole)?;
+        let whole = self.folder.join("whole.conf");
+        self.sh.write_file(
+            &whole,
+            format!(
+                "daemon off;\npid {folder}/nginx.pid;\nevents {{}}\n\
+                 http {{\naccess_log off;\n{temporary}include {site};\n}}\n"
+            ),
+        )?;
         let mut command = Command::new("nginx");
-        command.args(["-e", "stderr", "-c", &self.path("whole.conf")]);
+        command.args(["-e", "stderr", "-c"]).arg(whole);
         Ok((command, port))
     }
 
     fn caddy(&self) -> Result<Proxy> {
         let port = free_port()?;
         let site = "{$CHAT_HOST:chat.example.org} {";
-        let (certificate, key) = (self.path("certificate.pem"), self.path("key.pem"));
-        let own = format!("{site}\n\ttls {certificate} {key}");
-        let head = "{\n\tadmin off\n\tauto_https off\n}\n";
-        let path = self.write("deploy/Caddyfile", head, &[(site, own)])?;
-        let mut command = Command::new("caddy");
-        command.args(["run", "--adapter", "caddyfile", "--config", &path]);
+        let (certificate, key) = (&self.certificate, &self.key);
+        let own =
+            format!("{{\n\tadmin off\n\tauto_https off\n}}\n{site}\n\ttls {certificate} {key}");
+        let path = self.write("deploy/Caddyfile", &[(site, own)])?;
         let sites = [HOST, HERE].map(|name| format!("https://{name}:{port}"));
-        command.env("CHAT_HOST", sites.join(", "));
-        command.env("CHAT_SERVER", self.upstream());
-        command.env("XDG_CONFIG_HOME", &self.folder);
-        command.env("XDG_DATA_HOME", &self.folder);
-        // Its log has a line for each step of a start.
-        command.stderr(Stdio::null());
+        let mut command = Command::new("caddy");
+        command
+            .args(["run", "--adapter", "caddyfile", "--config", &path])
+            .env("CHAT_HOST", sites.join(", "))
+            .env("CHAT_SERVER", &self.upstream)
+            .env("XDG_CONFIG_HOME", &self.folder)
+            .env("XDG_DATA_HOME", &self.folder)
+            // Its log has a line for each step of a start.
+            .stderr(Stdio::null());
         Ok((command, port))
     }
 }
 
 /// A running proxy. It is killed on drop.
 struct Proxied<'a> {
-    sh: &'a Shell,
+    stage: &'a Stage<'a>,
     child: Child,
     port: u16,
-    certificate: String,
 }
 
 impl Drop for Proxied<'_> {
@@ -173,15 +185,11 @@ impl Drop for Proxied<'_> {
 }
 
 impl<'a> Proxied<'a> {
-    fn start(stage: &Stage<'a>, (mut command, port): Proxy) -> Result<Self> {
-        let proxied = Self {
-            sh: stage.sh,
-            child: command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?,
-            port,
-            certificate: stage.path("certificate.pem"),
-        };
+    fn start(stage: &'a Stage<'a>, (mut command, port): Proxy) -> Result<Self> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let proxied = Self { stage, child, port };
         let began = Instant::now();
-        while proxied.get("/healthz").is_err() {
+        while proxied.ask("/healthz", &[]).is_err() {
             ensure!(
                 began.elapsed() < PATIENCE,
                 "it does not answer on port {port}"
@@ -193,57 +201,38 @@ impl<'a> Proxied<'a> {
     /// Two participants in a room: a message of one reaches the open stream of the other. Their names
     /// are of this proxy, because both proxies have one server.
     fn converse(&self, proxy: &str) -> Result<()> {
-        let ann = self.register(&format!("Ann {proxy}"))?;
-        let ben = self.register(&format!("Ben {proxy}"))?;
-        let mut stream = Command::from(self.curl("/events", &["--no-buffer"], &ann));
+        let register = |name: &str| {
+            let body = format!(r#"{{"username":"{name} {proxy}","room":"lobby"}}"#);
+            let answer = self.ask("/register", &["-d", &body, "-H", JSON])?;
+            let handle = answer["handle"].as_str();
+            let handle = handle.map(|handle| format!("Chat-Handle: {handle}"));
+            handle.with_context(|| format!("{name} was not registered: {answer}"))
+        };
+        let (ann, ben) = (register("Ann")?, register("Ben")?);
+        let mut stream = Command::from(self.curl("/events", &["--no-buffer", "-H", &ann]));
         let mut stream = stream.stdout(Stdio::piped()).spawn()?;
         let out = BufReader::new(stream.stdout.take().context("its output")?);
         let mut lines = out.lines().map_while(std::result::Result::ok);
         // A stream begins with a block of its own.
         let opened = lines.by_ref().any(|line| line.starts_with("retry: "));
-        let said = self.post("/send", r#"{"message":"through the proxy"}"#, &ben);
+        let says = r#"{"message":"through the proxy"}"#;
+        let said = self.ask("/send", &["-d", says, "-H", JSON, "-H", &ben]);
         let passed = opened && lines.any(|line| line.contains("through the proxy"));
         let _ = stream.kill();
         let _ = stream.wait();
         said?;
         ensure!(passed, "the stream carried no message within {PATIENCE:?}");
         for path in ["/metrics", "/r/arena/metrics"] {
-            ensure!(self.get(path).is_err(), "it serves {path} to everybody");
+            ensure!(
+                self.ask(path, &[]).is_err(),
+                "it serves {path} to everybody"
+            );
         }
         Ok(())
     }
 
-    /// The simulator's users pass in these protocols.
-    fn simulate(&self, sim: &Sim<'_>, protocols: &[&str]) -> Result<()> {
-        let target = format!("https://{HERE}:{}", self.port);
-        let secured = ["--target", &target, "--ca", &self.certificate];
-        let told = ["--token", TOKEN, "--limit", "stick=optional"];
-        for protocol in protocols {
-            let load = ["--protocol", protocol, "--rate-scale", SCALE, "--quiet"];
-            sim.run(&[&[SCENARIO][..], &secured, &told, &load].concat())
-                .run()?;
-        }
-        Ok(())
-    }
-
-    fn register(&self, name: &str) -> Result<String> {
-        let body = format!(r#"{{"username":"{name}","room":"lobby"}}"#);
-        let answer = self.post("/register", &body, "")?;
-        let handle = answer["handle"].as_str().map(str::to_owned);
-        handle.with_context(|| format!("{name} was not registered: {answer}"))
-    }
-
-    fn get(&self, path: &str) -> Result<Value> {
-        self.answered(self.curl(path, &[], ""))
-    }
-
-    fn post(&self, path: &str, body: &str, handle: &str) -> Result<Value> {
-        let words = ["-d", body, "-H", "Content-Type: application/json"];
-        self.answered(self.curl(path, &words, handle))
-    }
-
-    fn answered(&self, curl: Cmd<'_>) -> Result<Value> {
-        let output = curl.ignore_status().output()?;
+    fn ask(&self, path: &str, words: &[&str]) -> Result<Value> {
+        let output = self.curl(path, words).ignore_status().output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         match (output.status.success(), serde_json::from_str(&text)) {
             (true, Ok(value)) => Ok(value),
@@ -251,21 +240,17 @@ impl<'a> Proxied<'a> {
         }
     }
 
-    fn curl(&self, path: &str, words: &[&str], handle: &str) -> Cmd<'a> {
-        let (port, certificate) = (self.port, &self.certificate);
+    fn curl(&self, path: &str, words: &[&str]) -> Cmd<'a> {
+        let (port, certificate) = (self.port, &self.stage.certificate);
         let patience = PATIENCE.as_secs().to_string();
-        let mut headers = vec!["-H".to_owned(), format!("Authorization: Bearer {TOKEN}")];
-        if !handle.is_empty() {
-            headers.extend(["-H".to_owned(), format!("Chat-Handle: {handle}")]);
-        }
+        let token = format!("Authorization: Bearer {TOKEN}");
         let resolved = format!("{HOST}:{port}:127.0.0.1");
         let url = format!("https://{HOST}:{port}{path}");
         let curl = cmd!(
-            self.sh,
+            self.stage.sh,
             "curl --silent --fail-with-body --cacert {certificate} --max-time {patience}"
         );
-        curl.args(["--resolve", &resolved])
-            .args(headers)
+        curl.args(["--resolve", &resolved, "-H", &token])
             .args(words)
             .arg(url)
     }

@@ -2,101 +2,101 @@
 //! The rule looks at top-level modules, and at paths from `crate::` and `super::` outside of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-use super::{Finding, Source, finding};
+use regex::Regex;
 
-/// The dependencies between the modules of one crate: each with the place where it is first
+use super::{Finding, Source, finding, line_of, pattern};
+
+/// The dependencies between the modules of one crate: which needs which, with the place where it is first
 /// written.
-type Needs = BTreeMap<String, BTreeMap<String, (String, usize)>>;
+type Needs<'a> = BTreeMap<(&'a str, String), (&'a str, usize)>;
 
 /// Finds every dependency within a circle.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for folder in crates(files) {
         let needs = needs(files, &folder);
-        for (from, to) in in_circles(&needs) {
-            let (path, line) = &needs[from][to];
-            let what =
-                format!("`{from}` needs `{to}`, which leads back to it: a circle of modules");
-            found.push(finding(path, *line, what));
+        for ((from, to), (path, line)) in &needs {
+            if reaches(&needs, to, from) {
+                let what =
+                    format!("`{from}` needs `{to}`, which leads back to it: a circle of modules");
+                found.push(finding(path, *line, what));
+            }
         }
     }
     found
 }
 
 /// The source folders, one for each crate.
-pub(super) fn crates(files: &[Source]) -> BTreeSet<String> {
-    let manifests = files.iter().filter_map(|file| {
-        let folder = file.path.strip_suffix("Cargo.toml")?;
-        Some(format!("{folder}src/"))
-    });
-    manifests
-        .filter(|folder| {
-            files
-                .iter()
-                .any(|file| file.path.starts_with(folder.as_str()))
-        })
-        .collect()
+pub(super) fn crates(files: &[Source]) -> impl Iterator<Item = String> {
+    let folders = files
+        .iter()
+        .map(|file| file.path.strip_suffix("Cargo.toml"));
+    folders.flatten().map(|folder| format!("{folder}src/"))
 }
 
-fn needs(files: &[Source], folder: &str) -> Needs {
+/// What the root shows of a module: its name, and the names from it.
+static SHOWN: LazyLock<Regex> = LazyLock::new(|| pattern(r"use (\w+)::([^;]*)"));
+
+/// A module that is compiled for tests only.
+static OF_TESTS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"#\[cfg\(test\)\]\n(?:pub.* )?mod (\w+);"));
+
+/// A comment. A `//` within a string is none, which does no harm: no path follows it.
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| pattern("//.*"));
+
+/// A path from the root or from a module above: the way there, and the first name or a group of names. Each
+/// name of a group may be that of a module.
+static PATH: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?:^|[^\w:$])(crate::|(?:super::)+)(\{[^}]*|\w+)"));
+
+fn needs<'a>(files: &'a [Source], folder: &str) -> Needs<'a> {
     let sources: Vec<(&str, &Source)> = files
         .iter()
         .filter_map(|file| Some((file.path.strip_prefix(folder)?.strip_suffix(".rs")?, file)))
         .collect();
+    // The top-level module of a file.
+    let module = |path: &'a str| path.split('/').next().unwrap_or(path);
     let modules: BTreeSet<&str> = sources.iter().map(|(path, _)| module(path)).collect();
-    let shown = shown_at_the_root(&sources, &modules);
-    // The modules that are compiled for tests only.
-    let mut tests = BTreeSet::new();
-    for (_, file) in &sources {
-        let declared = file.text.split("#[cfg(test)]\n").skip(1);
-        let declared = declared.filter_map(|rest| rest.lines().next()?.strip_suffix(';'));
-        tests.extend(declared.filter_map(|line| Some(line.split_once("mod ")?.1)));
+    let is_root = |path: &str| matches!(path, "lib" | "main");
+    let (mut shown, mut tests) = (BTreeMap::new(), BTreeSet::new());
+    for (path, file) in &sources {
+        for [of, names] in parts(&SHOWN, &file.text).filter(|_| is_root(path)) {
+            if modules.contains(of) {
+                shown.extend(words(names).map(|name| (name, of)));
+            }
+        }
+        tests.extend(parts(&OF_TESTS, &file.text).map(|[name]| name));
     }
     let mut needs = Needs::new();
-    for (path, file) in &sources {
+    for (path, file) in sources {
         let from = module(path);
-        if matches!(from, "lib" | "main") || path.split('/').any(|part| tests.contains(part)) {
+        if is_root(from) || path.split('/').any(|part| tests.contains(part)) {
             continue;
         }
         // The inline module of tests comes last.
         let code = file.text.split("#[cfg(test)]\nmod tests {").next();
-        for (line, word) in paths(code.unwrap_or_default(), path.matches('/').count() + 1) {
-            let to = shown.get(&*word).copied().unwrap_or(&word);
-            if to != from && modules.contains(to) {
-                let needed = needs.entry(from.to_owned()).or_default();
-                let place = || (file.path.clone(), line);
-                needed.entry(to.to_owned()).or_insert_with(place);
+        let code = COMMENT.replace_all(code.unwrap_or_default(), "");
+        let root = "super::".repeat(path.matches('/').count() + 1);
+        for found in PATH.captures_iter(&code) {
+            let (_, [way, names]) = found.extract();
+            let line = line_of(&code, found.get_match().end() - names.len());
+            for name in words(names).filter(|_| way == "crate::" || way == root) {
+                let to = shown.get(name).copied().unwrap_or(name);
+                if to != from && modules.contains(to) {
+                    let need = needs.entry((from, to.to_owned()));
+                    need.or_insert((&*file.path, line));
+                }
             }
         }
     }
     needs
 }
 
-/// The top-level module of a file, by its path without the ending.
-fn module(path: &str) -> &str {
-    path.split('/').next().unwrap_or(path)
-}
-
-/// The names that the root re-exports, each with its module.
-fn shown_at_the_root<'a>(
-    sources: &[(&str, &'a Source)],
-    modules: &BTreeSet<&str>,
-) -> BTreeMap<&'a str, &'a str> {
-    let mut shown = BTreeMap::new();
-    for (_, file) in sources
-        .iter()
-        .filter(|(path, _)| matches!(*path, "lib" | "main"))
-    {
-        for statement in file.text.split(';') {
-            let path = statement.rsplit_once("use ").map(|(_, path)| path);
-            let parts = path.and_then(|path| path.split_once("::"));
-            if let Some((of, names)) = parts.filter(|(of, _)| modules.contains(of)) {
-                shown.extend(words(names).map(|name| (name, of)));
-            }
-        }
-    }
-    shown
+/// The parts of what a pattern finds.
+fn parts<'a, const N: usize>(of: &Regex, text: &'a str) -> impl Iterator<Item = [&'a str; N]> {
+    of.captures_iter(text).map(|found| found.extract().1)
 }
 
 /// The identifiers in a piece of code.
@@ -105,53 +105,12 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The first identifiers of all paths from the root, with their lines.
-fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
-    let code: String = text.split_inclusive('\n').map(code_of).collect();
-    let mut found = Vec::new();
-    for root in ["crate::".to_owned(), "super::".repeat(depth)] {
-        for (at, _) in code.match_indices(root.as_str()) {
-            let before = code[..at].chars().next_back();
-            let is_longer = before.is_some_and(|c| c.is_alphanumeric() || "_:$".contains(c));
-            let rest = &code[at + root.len()..];
-            if is_longer || rest.starts_with("super::") {
-                continue;
-            }
-            let line = code[..at].matches('\n').count() + 1;
-            // Each name of a group may be that of a module.
-            let names = match rest.strip_prefix('{') {
-                Some(group) => words(group.split('}').next().unwrap_or(group)).collect(),
-                None => words(rest).take(1).collect::<Vec<_>>(),
-            };
-            found.extend(names.into_iter().map(|name| (line, name.to_owned())));
-        }
-    }
-    found
-}
-
-/// A line without its comment, but with its newline. A `//` within a string is cut as well, which
-/// does no harm: no path follows it.
-fn code_of(line: &str) -> String {
-    match line.split_once("//") {
-        Some((code, _)) => format!("{code}\n"),
-        None => line.to_owned(),
-    }
-}
-
-/// The dependencies that lie on a cycle.
-fn in_circles(needs: &Needs) -> impl Iterator<Item = (&String, &String)> {
-    let all = needs
-        .iter()
-        .flat_map(|(from, needed)| needed.keys().map(move |to| (from, to)));
-    all.filter(|(from, to)| reaches(needs, to, from))
-}
-
-fn reaches(needs: &Needs, from: &str, to: &str) -> bool {
+fn reaches(needs: &Needs<'_>, from: &str, to: &str) -> bool {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(module) = open.pop() {
         if seen.insert(module) {
-            let needed = needs.get(module).into_iter().flat_map(BTreeMap::keys);
-            open.extend(needed.map(String::as_str));
+            let needed = needs.keys().filter(|(from, _)| *from == module);
+            open.extend(needed.map(|(_, to)| to.as_str()));
         }
     }
     seen.contains(to)

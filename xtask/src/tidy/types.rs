@@ -2,12 +2,17 @@
 //! finds one thing.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::circles::crates;
-use super::{Finding, Source, finding};
+use super::{Finding, Source, finding, line_of, pattern};
 
-/// The words that begin a type, after its visibility.
-const KINDS: [&str; 4] = ["enum ", "struct ", "trait ", "type "];
+/// A line that declares a type which other modules may use. What is indented belongs to a function, an
+/// implementation or a test.
+static SHARED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^pub(?:\([^)]*\))? (?:enum|struct|trait|type) (\w+)"));
 
 /// Types with the name of another type in their crate.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
@@ -17,33 +22,21 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
         let sources = files
             .iter()
             .filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs"));
-        for file in sources {
-            for (index, line) in file.text.lines().enumerate() {
-                let Some(name) = shared_type(line) else {
-                    continue;
-                };
-                if let Some(other) = first.insert(name, &file.path) {
+        for Source { path, text } in sources {
+            for declared in SHARED.captures_iter(text) {
+                let (_, [name]) = declared.extract();
+                if let Some(other) = first.insert(name, path) {
                     let what = format!("`{name}` is also the name of a type in {other}");
-                    found.push(finding(&file.path, index + 1, what));
+                    found.push(finding(
+                        path,
+                        line_of(text, declared.get_match().start()),
+                        what,
+                    ));
                 }
             }
         }
     }
     found
-}
-
-/// The name of the type that this line shares with other modules.
-fn shared_type(line: &str) -> Option<&str> {
-    // What is indented belongs to a function, an implementation or a test.
-    let after = line.strip_prefix("pub")?;
-    let declared = match after.strip_prefix('(') {
-        Some(within) => within.split_once(')')?.1,
-        None => after,
-    };
-    let declared = declared.strip_prefix(' ')?;
-    let named = KINDS.iter().find_map(|kind| declared.strip_prefix(kind))?;
-    let end = named.find(|c: char| !c.is_alphanumeric() && c != '_');
-    Some(&named[..end.unwrap_or(named.len())])
 }
 
 #[cfg(test)]

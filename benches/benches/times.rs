@@ -13,7 +13,7 @@ use benches::journalled::Journalled;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population};
 use benches::server::Server;
-use benches::wire::{Connection, Person, modern_call, request};
+use benches::wire::{Connection, modern_call};
 use benches::{Outcome, worlds};
 use chat_core::config::Matching;
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -146,16 +146,16 @@ fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
         .build()?;
     let server = runtime.block_on(Server::start(&[]))?;
     let mut connection = runtime.block_on(Connection::open(server.address))?;
-    let Person { handle, room, .. } = runtime.block_on(connection.register("agent", "room"))?;
-    let text = "x".repeat(154);
-    let said = json!({ "message": text, "room_id": room });
-    let arguments = json!({ "handle": handle, "message": text, "room_id": room });
-    let post = request("POST /send", &[("Chat-Handle", &handle)], &said);
-    let least = modern_call("check_stress_status", json!({ "handle": handle }));
+    let agent = runtime.block_on(connection.register("agent", "room"))?;
+    let text = "x".repeat(commands::LENGTH);
+    let least = json!({ "handle": agent.handle });
     let requests = [
-        ("POST /send", post),
-        ("the least tool", least),
-        ("send_message", modern_call("send_message", arguments)),
+        ("POST /send", agent.posts("POST /send", &text)),
+        ("the least tool", modern_call("check_stress_status", least)),
+        (
+            "send_message",
+            modern_call("send_message", agent.arguments(&text)),
+        ),
     ];
     let mut group = criterion.benchmark_group("round trip");
     for (name, request) in requests {

@@ -38,14 +38,12 @@ impl Kind {
     ///
     /// # Panics
     /// If there is none, which is a mistake in a benchmark.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         let found = ALL.iter().find(|kind| kind.name == name);
         *found.unwrap_or_else(|| panic!("no command is named {name}"))
     }
 
     /// A population in which the command is possible.
-    #[must_use]
     pub fn population(&self, size: usize) -> Population {
         Population::new(size, self.matching, Pace::Still)
     }
@@ -175,10 +173,9 @@ const fn kind(
 }
 
 /// The length of messages: the usual `append` of a model.
-const LENGTH: usize = 154;
+pub const LENGTH: usize = 154;
 
 /// A message to the caller's only room.
-#[must_use]
 pub fn say() -> Command {
     Command::SendMessage {
         room: None,

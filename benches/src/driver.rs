@@ -72,17 +72,15 @@ async fn routes(server: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
     connection.register("listener", "room").await?;
     let speaker = connection.register("speaker", "room").await?;
-    let (handle, room) = (speaker.handle, speaker.room);
-    let arguments = json!({ "handle": handle, "message": TEXT, "room_id": room });
-    let params = json!({ "name": "send_message", "arguments": arguments });
+    let params = json!({ "name": "send_message", "arguments": speaker.arguments(TEXT) });
     let headers = modern_headers("tools/call", "send_message");
     Ok(vec![
         Route {
             name: "POST /send",
             protocol: "http",
             path: "/send",
-            headers: vec![format!("chat-handle: {handle}")],
-            body: json!({ "message": TEXT, "room_id": room }),
+            headers: vec![format!("chat-handle: {}", speaker.handle)],
+            body: json!({ "message": TEXT, "room_id": speaker.room }),
             ratios: Vec::new(),
         },
         Route {

@@ -30,7 +30,6 @@ pub struct Journalled {
 
 impl Journalled {
     /// A node with this many participants, and calls for it.
-    #[must_use]
     pub fn new(size: usize, calls: usize) -> (Self, Vec<Call>) {
         let population = Population::new(size, Matching::Fifo, Pace::Lively);
         let drawn = Mix::default().draw(&population, calls).into_iter();

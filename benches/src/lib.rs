@@ -18,7 +18,6 @@ pub mod worlds;
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The median, or the mean of the two in the middle; not a number if there is none.
-#[must_use]
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);

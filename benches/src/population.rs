@@ -82,7 +82,6 @@ impl Block<'_> {
     }
 
     /// The participant at this place.
-    #[must_use]
     pub fn user(self, place: usize) -> UserId {
         self.member(place).user
     }
@@ -91,34 +90,29 @@ impl Block<'_> {
     ///
     /// # Panics
     /// If they have none, which is a mistake in a benchmark.
-    #[must_use]
     pub fn room(self) -> RoomId {
         let rooms = self.population.hub.rooms_of(self.user(ROOM[0]));
         *rooms.first().expect("the four stay where they are")
     }
 
     /// A command of the participant at this place.
-    #[must_use]
     pub fn call(self, place: usize, command: Command) -> Entry {
         called(self.member(place).handle, None, command)
     }
 
     /// A command of the participant at this place, with a request key.
-    #[must_use]
     pub fn keyed_call(self, place: usize, command: Command) -> Entry {
         let key = Some(RequestKey(self.number as u128));
         called(self.member(place).handle, key, command)
     }
 
     /// A consequence of reads or streams of the participant at this place.
-    #[must_use]
     pub fn imply(self, place: usize, implied: Implied) -> Entry {
         let user = self.user(place);
         Entry::Implied { user, implied }
     }
 
     /// The entry of a participant that has read its inbox to the end.
-    #[must_use]
     pub fn read(self, place: usize) -> Entry {
         let cursors = self.population.hub.inbox_cursors(self.user(place));
         let (end, _) = cursors.unwrap_or_default();
@@ -140,7 +134,6 @@ fn called(handle: SecretHash, key: Option<RequestKey>, command: Command) -> Entr
 
 impl Population {
     /// A population of this many participants, rounded down to whole blocks.
-    #[must_use]
     pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
         let step = match pace {
             Pace::Still => Span(1),
@@ -203,13 +196,11 @@ impl Population {
     }
 
     /// The number of blocks.
-    #[must_use]
     pub fn blocks(&self) -> usize {
         self.members.len() / BLOCK
     }
 
     /// The block of this number.
-    #[must_use]
     pub const fn block(&self, number: usize) -> Block<'_> {
         let population = self;
         Block { population, number }
@@ -291,7 +282,6 @@ fn secret(series: u64, n: u64) -> SecretHash {
 }
 
 /// A registration with the `n`th handle of a series.
-#[must_use]
 pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
     Entry::Call {
         caller: Caller::New {
@@ -305,19 +295,16 @@ pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
 }
 
 /// A later command of that newcomer.
-#[must_use]
 pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
     called(secret(series, n), None, command)
 }
 
 /// Whether the `n`th handle of a series is registered.
-#[must_use]
 pub fn is_there(hub: &Hub, series: u64, n: u64) -> bool {
     hub.user_by_handle(&secret(series, n)).is_some()
 }
 
 /// Entering the queue with this interest.
-#[must_use]
 pub fn enter(interest: &str) -> Command {
     Command::EnterQueue(EnterQueue {
         interests: Arc::from([Arc::from(interest)]),
@@ -326,7 +313,6 @@ pub fn enter(interest: &str) -> Command {
 }
 
 /// Takes a break; a newcomer is registered by it in no room.
-#[must_use]
 pub const fn a_break() -> Command {
     Command::TakeBreak {
         kind: BreakKind::CoffeeMission,
@@ -335,7 +321,6 @@ pub const fn a_break() -> Command {
 }
 
 /// Joining the block's room.
-#[must_use]
 pub fn login(block: usize, place: usize) -> Command {
     Command::Login {
         username: agent_name(block, place).into(),
@@ -344,19 +329,16 @@ pub fn login(block: usize, place: usize) -> Command {
 }
 
 /// The name of a participant that has chosen one.
-#[must_use]
 pub fn agent_name(block: usize, place: usize) -> String {
     format!("agent {block} of {place}")
 }
 
 /// The name of the block's room. All names have the same length.
-#[must_use]
 pub fn room_name(block: usize) -> String {
     format!("room {block:07}")
 }
 
 /// An operator's act.
-#[must_use]
 pub fn operate(act: Operate) -> Entry {
     Entry::Operate {
         operator: "operator".into(),

@@ -110,15 +110,11 @@ async fn join(
     let mut connection = Connection::open(address).await?;
     Ok(match transport {
         Transport::Http => {
-            let Person { handle, room, .. } = connection.register(name, room).await?;
-            let by_handle = [("Chat-Handle", &*handle)];
+            let person = connection.register(name, room).await?;
             Participant {
                 connection,
-                listens: request("GET /events", &by_handle, &Value::Null),
-                says: Box::new(move |message| {
-                    let body = json!({ "message": message, "room_id": room });
-                    request("POST /send", &[("Chat-Handle", &handle)], &body)
-                }),
+                listens: person.listens(),
+                says: Box::new(move |message| person.posts("POST /send", &message)),
             }
         }
         Transport::Mcp => {
@@ -126,14 +122,13 @@ async fn join(
             let arguments = json!({ "username": name, "room": room });
             let login = call(&session, "login", &arguments);
             let answer = connection.exchange(&login).await?.json()?;
-            let Person { handle, room, .. } = Person::of(&answer["result"]["structuredContent"])?;
+            let person = Person::of(&answer["result"]["structuredContent"])?;
             let headers = in_session(("Accept", "text/event-stream"), &session);
             Participant {
                 connection,
                 listens: request("GET /mcp", &headers, &Value::Null),
                 says: Box::new(move |message| {
-                    let said = json!({ "handle": handle, "message": message, "room_id": room });
-                    call(&session, "send_message", &said)
+                    call(&session, "send_message", &person.arguments(&message))
                 }),
             }
         }

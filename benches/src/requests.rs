@@ -4,10 +4,12 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use benches::commands::LENGTH;
+
 use crate::Outcome;
 use crate::server::Server;
-use crate::turns::{LENGTH, Load, Turns, says, speakers};
-use crate::wire::{Person, modern_call, request};
+use crate::turns::{Load, Turns, says, speakers};
+use crate::wire::{Person, modern_call};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestsArgs {
@@ -50,13 +52,14 @@ async fn loads(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<V
             .map(|speaker| (server.address, make(speaker)));
         Load::new(name, requests.collect())
     };
-    let send = |line: &str, Person { handle, room, .. }: &Person| {
-        let said = json!({ "message": "x".repeat(LENGTH), "room_id": room });
-        request(line, &[("Chat-Handle", handle)], &said)
-    };
+    let text = "x".repeat(LENGTH);
     Ok(vec![
-        of("a bare echo", echo, &|speaker| send("POST /", speaker))?,
-        of("POST /send", server, &|speaker| send("POST /send", speaker))?,
+        of("a bare echo", echo, &|speaker| {
+            speaker.posts("POST /", &text)
+        })?,
+        of("POST /send", server, &|speaker| {
+            speaker.posts("POST /send", &text)
+        })?,
         of("the least tool", server, &|Person { handle, .. }| {
             modern_call("check_stress_status", json!({ "handle": handle }))
         })?,

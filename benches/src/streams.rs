@@ -3,12 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::Outcome;
 use crate::server::Server;
-use crate::wire::{Connection, Events, Person, request};
+use crate::wire::{Connection, Events, Person};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StreamsArgs {
@@ -51,10 +50,8 @@ pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let (arrived, mut arrivals) = mpsc::unbounded_channel();
     let mut unread = Vec::new();
     for (n, person) in people.iter().enumerate() {
-        let by_handle = [("Chat-Handle", &*person.handle)];
-        let open = request("GET /events", &by_handle, &Value::Null);
         let connection = Connection::open(server.address).await?;
-        let stream = connection.stream(&open).await?;
+        let stream = connection.stream(&person.listens()).await?;
         if n < args.streams {
             tokio::spawn(listen(stream, arrived.clone()));
         } else {
@@ -85,9 +82,9 @@ async fn speak(
         let began = Instant::now();
         let speakers = people[..args.streams].iter().step_by(args.members);
         let mut owed = args.streams;
-        for Person { handle, room, .. } in speakers {
-            let said = json!({ "message": format!("round {round}"), "room_id": room });
-            connection.post("/send", handle, &said).await?;
+        for speaker in speakers {
+            let said = speaker.posts("POST /send", &format!("round {round}"));
+            connection.accepted(&said).await?;
             owed -= 1;
         }
         let sent = began.elapsed();

@@ -5,8 +5,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use benches::commands::LENGTH;
 
 use crate::server::Server;
 use crate::wire::{Connection, Person, modern_call};
@@ -28,9 +29,6 @@ impl Turns {
         Duration::from_secs(self.seconds)
     }
 }
-
-/// The length of messages: the usual `append` of a model.
-pub(crate) const LENGTH: usize = 154;
 
 /// A load, and what was measured of it.
 pub(crate) struct Load {
@@ -228,9 +226,7 @@ pub(crate) async fn senders(
 
 /// A `send_message` of this participant.
 pub(crate) fn says(speaker: &Person) -> Vec<u8> {
-    let (text, Person { handle, room, .. }) = ("x".repeat(LENGTH), speaker);
-    let arguments = json!({ "handle": handle, "message": text, "room_id": room });
-    modern_call("send_message", arguments)
+    modern_call("send_message", speaker.arguments(&"x".repeat(LENGTH)))
 }
 
 /// The median and the 99th percentile, in milliseconds.

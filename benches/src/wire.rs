@@ -141,6 +141,23 @@ impl Person {
             room: text("room_id"),
         })
     }
+
+    /// The request that opens its stream.
+    pub fn listens(&self) -> Vec<u8> {
+        let by_handle = [("Chat-Handle", &*self.handle)];
+        request("GET /events", &by_handle, &Value::Null)
+    }
+
+    /// A message of it over plain HTTP, to this route.
+    pub fn posts(&self, line: &str, text: &str) -> Vec<u8> {
+        let said = json!({ "message": text, "room_id": self.room });
+        request(line, &[("Chat-Handle", &self.handle)], &said)
+    }
+
+    /// The arguments of its `send_message`.
+    pub fn arguments(&self, text: &str) -> Value {
+        json!({ "handle": self.handle, "message": text, "room_id": self.room })
+    }
 }
 
 impl Connection {

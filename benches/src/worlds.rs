@@ -26,7 +26,6 @@ const SEED: u64 = 1;
 ///
 /// # Panics
 /// If the scenario is invalid, which its test rules out.
-#[must_use]
 pub fn chat(seconds: u64) -> Plan {
     let mut plan = parse("chat.yaml", CHAT).expect("the scenario is read by a test");
     plan.duration = Span::secs(seconds);
@@ -37,7 +36,6 @@ pub fn chat(seconds: u64) -> Plan {
 ///
 /// # Panics
 /// If the scenario is invalid, which its test rules out.
-#[must_use]
 pub fn pairs(users: u32, seconds: u64) -> Plan {
     let arrivals = format!("arrival_count: {users}");
     let written = PAIRS.replace("arrival_count: 40", &arrivals);
@@ -47,7 +45,6 @@ pub fn pairs(users: u32, seconds: u64) -> Plan {
 }
 
 /// Runs a plan with all properties, and returns the number of received messages over all receivers.
-#[must_use]
 pub fn delivered(plan: &Plan) -> u64 {
     let outcome = run_seed(plan, SEED, &Progress::default(), None);
     outcome.counts.delivered
@@ -56,7 +53,6 @@ pub fn delivered(plan: &Plan) -> u64 {
 /// Runs a plan with all properties, and returns its number of steps. Never inlined, because
 /// instruction counters find it by name.
 #[inline(never)]
-#[must_use]
 pub fn run(plan: &Plan) -> u64 {
     run_seed(plan, SEED, &Progress::default(), None).steps
 }
@@ -66,7 +62,6 @@ pub fn run(plan: &Plan) -> u64 {
 /// # Panics
 /// If it is invalid, which a test rules out.
 #[inline(never)]
-#[must_use]
 pub fn read() -> Plan {
     parse("crash_restart.yaml", TOUR).expect("a shipped scenario is read by a test")
 }
@@ -76,7 +71,6 @@ pub fn read() -> Plan {
 ///
 /// # Panics
 /// If no room has a second message, which a test rules out.
-#[must_use]
 pub fn shrink_one() -> Shrunk {
     let mut plan = read();
     // Long enough for a second message after a crash.

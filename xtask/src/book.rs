@@ -46,7 +46,7 @@ fn left_out(sh: &Shell) -> Result<Vec<String>> {
     let pages = pages::read(&sh.current_dir())?;
     let mut files = below(sh.current_dir(), "docs")?;
     files.retain(|file| file.ends_with(".md") && file != CONTENTS);
-    files.retain(|file| !pages.iter().any(|named| named.path == *file));
+    files.retain(|file| !pages.iter().any(|page| page.path == *file));
     let left_out = files
         .iter()
         .map(|file| format!("{CONTENTS} does not name {file}"));
@@ -93,15 +93,15 @@ fn lay_out(sh: &Shell, stage: &Path) -> Result<()> {
 /// The pages, and the files that they link to.
 fn files(root: &Path) -> Result<BTreeSet<String>> {
     let mut files = BTreeSet::new();
-    for named in pages::read(root)? {
-        for link in &named.page.links {
+    for page in pages::read(root)? {
+        for link in &page.links {
             let target = link.split('#').next().unwrap_or_default();
             // Others lead to another site.
             if !target.is_empty() && !target.contains(':') {
-                files.insert(resolve(&named.path, target));
+                files.insert(resolve(&page.path, target));
             }
         }
-        files.insert(named.path);
+        files.insert(page.path);
     }
     Ok(files)
 }

@@ -41,18 +41,14 @@ const VENVS: [(&str, &str); 2] = [
 /// The time limit for each, in seconds. It guards against clients that hang.
 const GUARD_S: &str = "180";
 
-/// The clients that hold a conversation: the script, and the library.
-const TALKING: [(&str, &str); 4] = [
-    ("conversation.mjs", "sdk"),
-    ("conversation.mjs", "inspector"),
-    ("conversation.py", "sdk"),
-    ("conversation.py", "fastmcp"),
-];
-
-/// The clients that go on over restarts: the script, the library, and its protocol versions. `sdk1`
-/// is the generation of the SDKs before the current one, which most agents have, and `sdk117` an older one that
-/// listens to pushes.
-const RESTARTED: [(&str, &str, &[&str]); 7] = [
+/// The clients that hold a conversation, and those that go on over restarts: the script, the library, and its
+/// protocol versions. `sdk1` is the generation of the SDKs before the current one, which most agents have, and
+/// `sdk117` an older one that listens to pushes.
+const CLIENTS: [(&str, &str, &[&str]); 11] = [
+    ("conversation.mjs", "sdk", &ERAS),
+    ("conversation.mjs", "inspector", &ERAS),
+    ("conversation.py", "sdk", &ERAS),
+    ("conversation.py", "fastmcp", &ERAS),
     ("restart.mjs", "sdk1", &["legacy"]),
     ("restart.mjs", "sdk117", &["legacy"]),
     ("restart.mjs", "sdk", &ERAS),
@@ -86,20 +82,15 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     none_of(&failed)?;
     drop(fixtures);
     let chat = Server::start(&server, &[])?;
-    for (script, library) in TALKING {
-        for era in ERAS {
-            let url = format!("{}/mcp", chat.url());
-            let conversation = client(sh, &[script, library, era, &url]);
-            failed.extend(tell(&format!("{script} {library}, {era}"), &conversation));
-        }
-    }
-    none_of(&failed)?;
-    // Each of these starts its server by itself.
-    for (script, library, eras) in RESTARTED {
+    for (script, library, eras) in CLIENTS {
         for era in eras {
-            let restarts = client(sh, &[script, library, era]);
-            let restarts = restarts.arg(&server).arg(RESTARTS);
-            failed.extend(tell(&format!("{script} {library}, {era}"), &restarts));
+            let talks = client(sh, &[script, library, era]);
+            let talks = match script.starts_with("restart") {
+                // It starts its server by itself.
+                true => talks.arg(&server).arg(RESTARTS),
+                false => talks.arg(format!("{}/mcp", chat.url())),
+            };
+            failed.extend(tell(&format!("{script} {library}, {era}"), &talks));
         }
     }
     none_of(&failed)

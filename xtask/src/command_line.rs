@@ -149,7 +149,7 @@ mod tests {
     fn the_book_shows_valid_command_lines() {
         let pages = ::book::pages::read(&::book::pages::root()).expect("the pages are there");
         let mut lines = Vec::new();
-        for fence in pages.iter().flat_map(|named| named.page.fences_of("sh")) {
+        for fence in pages.iter().flat_map(|page| page.fences_of("sh")) {
             let commands = ::book::shell::commands(&fence.text).expect("quotations end");
             lines.extend(commands.into_iter().map(|command| command.words.join(" ")));
         }

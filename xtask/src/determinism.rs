@@ -1,12 +1,15 @@
 //! Checks determinism: a scenario's trace hash is the same at every run, with any number of jobs,
 //! and with and without optimisation.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 use crate::outcome::none_of;
-use crate::sim::Sim;
+use crate::{cargo, sim};
 
 const SCENARIO: &str = "scenarios/burst.yaml";
 
@@ -25,11 +28,12 @@ type Hashed = (&'static str, String);
 /// Runs the scenario in every variant and compares the hashes. The verdicts of the runs belong to the
 /// step `scenarios`.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    let (optimised, debug) = (Sim::optimised(sh)?, Sim::debug(sh)?);
-    let hashed = |name, sim: &Sim<'_>, more: &[&str]| -> Result<Hashed> {
+    let (_copy, optimised) = sim::optimised(sh)?;
+    let debug = cargo::program(sh, "sim")?;
+    let hashed = |name, sim: &Path, more: &[&str]| -> Result<Hashed> {
         sh.remove_path(RESULT)?;
         let words = [SCENARIO, "--seeds", SEEDS, "--quiet", "--json", RESULT];
-        let status = sim.status(&[&words, more].concat())?;
+        let status = Command::from(cmd!(sh, "{sim} {words...} {more...}")).status()?;
         let json = sh.read_file(RESULT);
         let json = json.with_context(|| format!("sim: {status}"))?;
         let hash = trace_hash(&json);

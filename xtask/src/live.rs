@@ -2,12 +2,11 @@
 //! server's journal. Then it replays that journal.
 
 use anyhow::Result;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 use crate::cargo;
 use crate::outcome::none_of;
 use crate::server::{FOR_ONE_ADDRESS, Server};
-use crate::sim::Sim;
 
 /// Short enough to run with every check.
 pub(crate) const SCENARIO: &str = "scenarios/brief.yaml";
@@ -22,7 +21,7 @@ const REPLAYED: &str = "target/xtask/live-replayed.yaml";
 /// Starts a server, runs the scenario in each protocol, and replays the server's journal.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let program = cargo::program(sh, "talking-stick")?;
-    let sim = Sim::debug(sh)?;
+    let sim = cargo::program(sh, "sim")?;
     // The journal of the check before.
     sh.remove_path(JOURNAL)?;
     let server = Server::with_journal(&program, &sh.current_dir().join(JOURNAL), &FOR_ONE_ADDRESS)?;
@@ -36,6 +35,6 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();
     let validate = vec!["validate", REPLAYED];
     let runs = live.into_iter().chain([replay, validate]);
-    let failures = runs.filter_map(|words| sim.run(&words).run().err());
+    let failures = runs.filter_map(|words| cmd!(sh, "{sim} {words...}").run().err());
     none_of(&failures.collect::<Vec<_>>())
 }

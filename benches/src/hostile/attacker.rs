@@ -307,9 +307,8 @@ impl Attack {
             }
             (Self::Connections, _) => vec![get("/healthz")],
             (Self::Streams | Self::Crowd, Some(Member { person, .. })) => {
-                let by_handle = [("Chat-Handle", &*person.handle)];
-                let own = request("GET /events", &by_handle, &Value::Null);
-                vec![own, get(&format!("/events?reader={}", person.reader))]
+                let by_reader = get(&format!("/events?reader={}", person.reader));
+                vec![person.listens(), by_reader]
             }
             (Self::LargeAnswers, Some(member)) => {
                 let all = json!({ "room_id": member.person.room, "limit": 100 });

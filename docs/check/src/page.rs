@@ -5,6 +5,8 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEn
 /// A parsed page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
+    /// From the root of the workspace, with `/` between names; empty if it is no file.
+    pub path: String,
     /// The targets of its links and images: addresses, and paths with or without an anchor.
     pub links: Vec<String>,
     /// Its inline code.

@@ -9,26 +9,17 @@ use crate::page::Page;
 /// The table of contents, from the root of the workspace.
 pub const CONTENTS: &str = "docs/SUMMARY.md";
 
-/// A page with its path.
-#[derive(Clone, Debug)]
-pub struct Named {
-    /// From the root of the workspace, with `/` between names.
-    pub path: String,
-    /// The parsed page.
-    pub page: Page,
-}
-
 /// Every page of the book at `root`, in the order of the table of contents.
 ///
 /// # Errors
 /// A page, or the table itself, that cannot be read.
-pub fn read(root: &Path) -> io::Result<Vec<Named>> {
+pub fn read(root: &Path) -> io::Result<Vec<Page>> {
     let contents = Page::read(&text(root, CONTENTS)?);
     let paths = contents.links.iter().map(|link| resolve(CONTENTS, link));
     paths
         .map(|path| {
             let page = Page::read(&text(root, &path)?);
-            Ok(Named { path, page })
+            Ok(Page { path, ..page })
         })
         .collect()
 }
@@ -78,6 +69,6 @@ mod tests {
     fn the_book_has_its_pages_and_begins_with_the_readme() {
         let pages = read(&root()).expect("every page of the contents is there");
         assert_eq!(pages[0].path, "README.md");
-        assert!(pages.iter().any(|named| named.path == "docs/protocol.md"));
+        assert!(pages.iter().any(|page| page.path == "docs/protocol.md"));
     }
 }

@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use ::book::page::{Fence, Page};
-use ::book::pages::{self, Named};
+use ::book::pages;
 use ::book::shell::{Command as Call, commands};
 use anyhow::Result;
 use xshell::{Shell, cmd};
@@ -75,20 +75,20 @@ pub(super) fn check(sh: &Shell) -> Result<()> {
     node(sh).map_err(skipped)?;
     let server = cargo::program(sh, "talking-stick")?;
     let mut failures = Vec::new();
-    for Named { path, page } in pages::read(&sh.current_dir())? {
-        let failed = run(sh, &path, &page, &server).err();
-        failures.extend(failed.map(|why| format!("{path}: {why}")));
+    for page in pages::read(&sh.current_dir())? {
+        let failed = run(sh, &page, &server).err();
+        failures.extend(failed.map(|why| format!("{}: {why}", page.path)));
     }
     none_of(&failures)
 }
 
 /// Runs the examples of a page, at a free address.
-fn run(sh: &Shell, path: &str, page: &Page, server: &Path) -> Result<()> {
+fn run(sh: &Shell, page: &Page, server: &Path) -> Result<()> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
     let Some(script) = script(page, &address) else {
         return Ok(());
     };
-    let workspace = format!("examples/{}", path.replace('/', "-"));
+    let workspace = format!("examples/{}", page.path.replace('/', "-"));
     let _within = sh.push_dir(cargo::empty_scratch(sh, &workspace)?);
     sh.write_file("page.sh", script)?;
     for fence in &page.fences {

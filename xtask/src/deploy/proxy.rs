@@ -14,7 +14,6 @@ use xshell::{Cmd, Shell, cmd};
 use crate::cargo;
 use crate::live::SCENARIO;
 use crate::server::{FOR_ONE_ADDRESS, Server};
-use crate::sim::Sim;
 
 /// The host of the files.
 const HOST: &str = "chat.example.org";
@@ -39,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// The proxy, and what did not pass.
-pub(super) fn check(sh: &Shell, program: &Path, sim: &Sim<'_>) -> Result<()> {
+pub(super) fn check(sh: &Shell, program: &Path, sim: &Path) -> Result<()> {
     let folder = cargo::scratch(sh, "deploy")?;
     let in_folder = |name: &str| folder.join(name).display().to_string();
     // Its own certificate, valid for a day, and no authority's.
@@ -82,7 +81,7 @@ pub(super) fn check(sh: &Shell, program: &Path, sim: &Sim<'_>) -> Result<()> {
         for protocol in protocols {
             let load = ["--protocol", protocol, "--rate-scale", SCALE, "--quiet"];
             let words = [&[SCENARIO][..], &secured, &told, &load].concat();
-            sim.run(&words).run().context(name)?;
+            cmd!(sh, "{sim} {words...}").run().context(name)?;
         }
     }
     Ok(())

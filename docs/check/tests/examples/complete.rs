@@ -82,8 +82,8 @@ fn names_in(schema: &Value, names: &mut BTreeSet<String>) {
 fn every_option_of_the_programs_is_named() {
     let shown: BTreeSet<String> = pages()
         .iter()
-        .filter(|named| named.path != "docs/CHANGELOG.md")
-        .flat_map(|named| words_in_code(&named.path))
+        .filter(|page| page.path != "docs/CHANGELOG.md")
+        .flat_map(|page| words_in_code(&page.path))
         .collect();
     let mut helps = vec![help_of_server(&[])];
     helps.extend(["stdio", "demo"].map(|word| help_of_server(&[word])));

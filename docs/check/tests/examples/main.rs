@@ -11,8 +11,8 @@ mod release;
 use std::fs;
 use std::io::Write as _;
 
-use book::page::Fence;
-use book::pages::{self, Named, root};
+use book::page::{Fence, Page};
+use book::pages::{self, root};
 use server_settings::cli::ServeArgs;
 use server_settings::{Settings, Unnamed};
 
@@ -34,15 +34,15 @@ fn settings(text: &str) -> Result<Settings, String> {
 }
 
 /// Every page of the book.
-fn pages() -> Vec<Named> {
+fn pages() -> Vec<Page> {
     pages::read(&root()).expect("every page of the contents is there")
 }
 
 /// Every fenced block of these languages, with its place.
 fn fences(languages: &[&str]) -> Vec<(String, Fence)> {
     let mut found = Vec::new();
-    for Named { path, page } in pages() {
-        for fence in page.fences {
+    for Page { path, fences, .. } in pages() {
+        for fence in fences {
             if languages.contains(&&*fence.language) {
                 found.push((format!("{path}:{}", fence.line), fence));
             }

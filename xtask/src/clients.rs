@@ -69,9 +69,12 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     install(sh).map_err(skipped)?;
     let mut failed = Vec::new();
     // The suite wants tools of its own beside the chat's.
-    let fixtures = Server::start(&server.with_file_name("examples/conformance"), &[])?;
+    let fixtures = Server::start(
+        &server.with_file_name("examples/conformance"),
+        &["--in-memory"],
+    )?;
     for (revision, expected) in REVISIONS {
-        let url = format!("{}/mcp", fixtures.url());
+        let url = format!("{}/mcp", fixtures.url);
         let suite = [SUITE, "server", "--url", &url, "--requirements", revision];
         let expected = root.join(expected);
         let suite = client(sh, &suite);
@@ -81,14 +84,14 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     }
     none_of(&failed)?;
     drop(fixtures);
-    let chat = Server::start(&server, &[])?;
+    let chat = Server::start(&server, &["--in-memory"])?;
     for (script, library, eras) in CLIENTS {
         for era in eras {
             let talks = client(sh, &[script, library, era]);
             let talks = match script.starts_with("restart") {
                 // It starts its server by itself.
                 true => talks.arg(&server).arg(RESTARTS),
-                false => talks.arg(format!("{}/mcp", chat.url())),
+                false => talks.arg(format!("{}/mcp", chat.url)),
             };
             failed.extend(tell(&format!("{script} {library}, {era}"), &talks));
         }

@@ -24,15 +24,17 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let sim = cargo::program(sh, "sim")?;
     // The journal of the check before.
     sh.remove_path(JOURNAL)?;
-    let server = Server::with_journal(&program, &sh.current_dir().join(JOURNAL), &FOR_ONE_ADDRESS)?;
-    let program = program.to_string_lossy();
+    let data = sh.current_dir().join(JOURNAL);
+    let (data, name) = (data.to_string_lossy(), program.to_string_lossy());
+    let words = [&["--data", &data][..], &FOR_ONE_ADDRESS];
+    let server = Server::start(&program, &words.concat())?;
     let live = PROTOCOLS.map(|protocol| {
-        let target = ["--target", server.url(), "--protocol", protocol];
-        let journal = ["--journal", JOURNAL, "--server", &program];
+        let target = ["--target", &server.url, "--protocol", protocol];
+        let journal = ["--journal", JOURNAL, "--server", &name];
         [&[SCENARIO][..], &target, &journal].concat()
     });
     let scenario = ["--to-scenario", REPLAYED, "--last", "50", "--quiet"];
-    let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();
+    let replay = [&["replay", JOURNAL, "--server", &name][..], &scenario].concat();
     let validate = vec!["validate", REPLAYED];
     let runs = live.into_iter().chain([replay, validate]);
     let failures = runs.filter_map(|words| cmd!(sh, "{sim} {words...}").run().err());

@@ -20,28 +20,18 @@ pub(crate) const FOR_ONE_ADDRESS: [&str; 6] = [
 /// The real server on a free port. It is killed on drop.
 pub(crate) struct Server {
     child: Child,
-    url: String,
+    /// Its address: `http://127.0.0.1:PORT`.
+    pub(crate) url: String,
 }
 
 impl Server {
-    /// Starts the server with these additional arguments, without a journal.
+    /// Starts the server with these additional arguments, of which one says where its journal is.
     ///
     /// # Errors
     /// Why it did not start.
     pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self> {
-        Self::run(Command::new(program).arg("--in-memory").args(words))
-    }
-
-    /// Starts the server with a journal in this folder.
-    ///
-    /// # Errors
-    /// Why it did not start.
-    pub(crate) fn with_journal(program: &Path, folder: &Path, words: &[&str]) -> Result<Self> {
-        Self::run(Command::new(program).arg("--data").arg(folder).args(words))
-    }
-
-    fn run(command: &mut Command) -> Result<Self> {
-        let child = command
+        let child = Command::new(program)
+            .args(words)
             .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
@@ -64,11 +54,6 @@ impl Server {
             line.clear();
         }
         bail!("the server did not say where it is: {before:?}");
-    }
-
-    /// Its address: `http://127.0.0.1:PORT`.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
     }
 }
 

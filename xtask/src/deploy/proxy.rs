@@ -58,12 +58,18 @@ pub(super) fn check(sh: &Shell, program: &Path, sim: &Path) -> Result<()> {
     sh.write_file(&tokens, TOKENS)?;
     let hosts = [HOST, HERE].join(",");
     let mut own = vec!["--allow-hosts", &hosts, "--auth-tokens", &tokens];
-    own.extend(["--limit", "stick=optional", "--realms", "arena"]);
+    own.extend([
+        "--limit",
+        "stick=optional",
+        "--realms",
+        "arena",
+        "--in-memory",
+    ]);
     let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
     let stage = Stage {
         sh,
         folder,
-        upstream: server.url().trim_start_matches("http://").to_owned(),
+        upstream: server.url.trim_start_matches("http://").to_owned(),
         certificate,
         key,
     };

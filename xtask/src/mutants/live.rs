@@ -64,11 +64,11 @@ fn follow(copy: &WorkspaceCopy, mutant: &Mutant, out: &mut impl Write) -> Result
         copy.program("talking-stick"),
         scenario.to_string_lossy().into_owned(),
     );
-    let limits = [&FOR_ONE_ADDRESS[..], &SHORT_LEASES].concat();
-    let server = Server::with_journal(&program, &data, &limits)?;
-    let (data, program) = (data.to_string_lossy(), program.to_string_lossy());
-    let by_server = ["--server", &program];
-    let live = [SCENARIO, "--target", server.url(), "--journal", &data];
+    let (data, name) = (data.to_string_lossy(), program.to_string_lossy());
+    let words = [&["--data", &data][..], &FOR_ONE_ADDRESS, &SHORT_LEASES];
+    let server = Server::start(&program, &words.concat())?;
+    let by_server = ["--server", &name];
+    let live = [SCENARIO, "--target", &server.url, "--journal", &data];
     let found = sim_json(copy, &[&live[..], &by_server].concat())?;
     writeln!(out, "live      {}", told(&found["violations"][0]))?;
     drop(server);

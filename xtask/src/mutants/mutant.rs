@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use regex::Regex;
 use serde::Deserialize;
 use xshell::Shell;
 
@@ -175,23 +176,17 @@ impl Mutant {
 
 impl Edit {
     fn apply(&self, source: &str) -> Result<String> {
-        let is_dark = |(_, letter): &(usize, char)| !letter.is_whitespace();
-        let (mut dark, mut places) = (String::new(), Vec::new());
-        for (place, letter) in source.char_indices().filter(is_dark) {
-            dark.push(letter);
-            places.extend(std::iter::repeat_n(place, letter.len_utf8()));
-        }
-        let find: String = self.find.split_whitespace().collect();
-        let found: Vec<_> = dark.match_indices(&find).collect();
-        let [(begin, _)] = found[..] else {
-            let (file, times) = (&self.file, found.len());
-            let find = &self.find;
+        let dark = self.find.chars().filter(|letter| !letter.is_whitespace());
+        let dark: Vec<_> = dark
+            .map(|letter| regex::escape(&letter.to_string()))
+            .collect();
+        let find = Regex::new(&dark.join(r"\s*"))?;
+        let found: Vec<_> = find.find_iter(source).collect();
+        let [place] = found[..] else {
+            let (file, times, find) = (&self.file, found.len(), &self.find);
             bail!("{times} times in {file}, and not once:\n{find}");
         };
-        let end = begin + find.len() - 1;
-        let letter = source[places[end]..].chars().next();
-        let end = places[end] + letter.map_or(0, char::len_utf8);
-        let (before, after) = (&source[..places[begin]], &source[end..]);
+        let (before, after) = (&source[..place.start()], &source[place.end()..]);
         Ok([before, &self.replace, after].concat())
     }
 }

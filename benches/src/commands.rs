@@ -134,18 +134,8 @@ pub const ALL: &[Kind] = &[
     kind("unmute", &[mute], unmute, &[]),
     kind("kick", &[], kick, &[kicked_log_in]),
     kind("close_room", &[opens_room], close_rooms, &[]),
-    kind(
-        "ban_user",
-        &[newcomer_comes],
-        ban_newcomer,
-        &[unban_newcomer],
-    ),
-    kind(
-        "unban",
-        &[newcomer_comes, ban_newcomer],
-        unban_newcomer,
-        &[],
-    ),
+    kind("ban_user", &[newcomer_comes], ban, &[unban]),
+    kind("unban", &[newcomer_comes, ban], unban, &[]),
     kind("mute_address", &[], mute_address, &[unban_address]),
     kind("ban_address", &[], ban_address, &[unban_address]),
     kind("unban_address", &[ban_address], unban_address, &[]),
@@ -271,12 +261,12 @@ entries! {
         vec![operate(Operate::Kick { user, room, reason })]
     };
     kicked_log_in(at) = vec![at.call(ROOM[3], login(at.number, ROOM[3]))];
-    ban_newcomer(at) = {
+    ban(at) = {
         let user = at.population.hub.user_by_name(&agent_name(at.number, BLOCK));
         let ban = |user| operate(Operate::BanUser { user, reason: noise() });
         user.into_iter().map(ban).collect()
     };
-    unban_newcomer(at) = {
+    unban(at) = {
         let name = agent_name(at.number, BLOCK).into();
         vec![operate(Operate::Unban { name })]
     };

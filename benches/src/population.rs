@@ -27,13 +27,6 @@ const SEED: u64 = 42;
 /// Longer than any benchmark, so that no participant goes away.
 const EVER: Span = Span::secs(365 * 86_400);
 
-/// The participant at a place, and its handle.
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    user: UserId,
-    handle: SecretHash,
-}
-
 /// A Hub with many participants.
 #[derive(Clone, Debug)]
 pub struct Population {
@@ -41,7 +34,8 @@ pub struct Population {
     pub(crate) now: Time,
     /// The time between two entries.
     pub(crate) pace: Span,
-    members: Vec<Member>,
+    /// The participant at each place.
+    members: Vec<UserId>,
     /// The number of minted handles.
     minted: u64,
 }
@@ -77,13 +71,9 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn member(self, place: usize) -> Member {
-        self.population.members[self.number * BLOCK + place]
-    }
-
     /// The participant at this place.
     pub fn user(self, place: usize) -> UserId {
-        self.member(place).user
+        self.population.members[self.number * BLOCK + place]
     }
 
     /// The room of the block's four.
@@ -97,13 +87,17 @@ impl Block<'_> {
 
     /// A command of the participant at this place.
     pub fn call(self, place: usize, command: Command) -> Entry {
-        called(self.member(place).handle, None, command)
+        self.called(place, None, command)
     }
 
     /// A command of the participant at this place, with a request key.
     pub fn keyed_call(self, place: usize, command: Command) -> Entry {
-        let key = Some(RequestKey(self.number as u128));
-        called(self.member(place).handle, key, command)
+        self.called(place, Some(RequestKey(self.number as u128)), command)
+    }
+
+    fn called(self, place: usize, key: Option<RequestKey>, command: Command) -> Entry {
+        let handle = self.population.hub.handle_of(self.user(place));
+        called(handle.expect("who has a place is registered"), key, command)
     }
 
     /// A consequence of reads or streams of the participant at this place.
@@ -154,8 +148,8 @@ impl Population {
 
     fn seat_block(&mut self, block: usize, matching: Matching) {
         for place in 0..BLOCK {
-            let member = self.register(block, place);
-            self.members.push(member);
+            let user = self.register(block, place);
+            self.members.push(user);
         }
         // Waiters that find no partner.
         if matching == Matching::Interests {
@@ -166,9 +160,8 @@ impl Population {
     }
 
     /// Registers a newcomer for a place, and puts it where the place belongs.
-    fn register(&mut self, block: usize, place: usize) -> Member {
+    fn register(&mut self, block: usize, place: usize) -> UserId {
         self.minted += 1;
-        let handle = secret(1, self.minted);
         let command = match place {
             place if ROOM.contains(&place) => login(block, place),
             place if PAIR.contains(&place) => enter(&format!("pair {block}")),
@@ -185,7 +178,7 @@ impl Population {
         // Uses the handle: an unused registration would expire soon.
         let implied = Implied::Seen { waiting: None };
         self.carry_out(&Entry::Implied { user, implied });
-        Member { user, handle }
+        user
     }
 
     /// Replaces the participant at this place by a newcomer.

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
-use xshell::{Cmd, Shell, cmd};
+use xshell::{Shell, cmd};
 
 use crate::cargo;
 
@@ -34,7 +34,7 @@ pub(crate) struct WorkspaceCopy {
     /// does not reach a copy in use.
     sources: BTreeMap<String, Vec<u8>>,
     /// A shell in the copy's root, whose builds have a folder of their own.
-    sh: Shell,
+    pub(crate) sh: Shell,
     /// Locked until it is dropped.
     _lock: File,
 }
@@ -59,7 +59,7 @@ impl WorkspaceCopy {
             .change_dir(copy.sh.create_dir(folder.join("workspace"))?);
         copy.sh.set_var("CARGO_TARGET_DIR", folder.join("target"));
         copy.heal()?;
-        for path in below(copy.root(), "")? {
+        for path in below(copy.sh.current_dir(), "")? {
             if !copy.sources.contains_key(&path) {
                 copy.sh.remove_path(path)?;
             }
@@ -74,7 +74,11 @@ impl WorkspaceCopy {
     /// A file that cannot be written.
     pub(crate) fn heal(&self) -> Result<()> {
         for (path, wanted) in &self.sources {
-            if !fs::read(self.root().join(path)).is_ok_and(|there| there == *wanted) {
+            if !self
+                .sh
+                .read_binary_file(path)
+                .is_ok_and(|there| there == *wanted)
+            {
                 self.sh.write_file(path, wanted)?;
             }
         }
@@ -88,25 +92,16 @@ impl WorkspaceCopy {
     pub(crate) fn build(&self, packages: &[&str]) -> Result<()> {
         let packages = packages.iter().flat_map(|package| ["--package", package]);
         // There are no examples: the word selects the features that tests and benches have.
-        self.compile(cmd!(
-            self.sh,
-            "cargo build --quiet --bins --examples {SELECTED...} {packages...}"
-        ))
+        let all = ["--bins", "--examples"].into_iter().chain(SELECTED);
+        self.compile(&all.chain(packages).collect::<Vec<_>>())
     }
 
-    /// Builds one package alone, with this feature.
+    /// Builds what these words select.
     ///
     /// # Errors
     /// The compiler's output.
-    pub(crate) fn build_alone(&self, package: &str, feature: &str) -> Result<()> {
-        let what = ["--package", package, "--features", feature];
-        self.compile(cmd!(
-            self.sh,
-            "cargo build --quiet --profile {PROFILE} {what...}"
-        ))
-    }
-
-    fn compile(&self, build: Cmd<'_>) -> Result<()> {
+    pub(crate) fn compile(&self, words: &[&str]) -> Result<()> {
+        let build = cmd!(self.sh, "cargo build --quiet {words...}");
         let output = build.ignore_status().output()?;
         if output.status.success() {
             return Ok(());
@@ -117,21 +112,11 @@ impl WorkspaceCopy {
         Err(anyhow!("it does not build:\n{}", first.join("\n")))
     }
 
-    /// A shell in the copy's root.
-    pub(crate) const fn sh(&self) -> &Shell {
-        &self.sh
-    }
-
     /// The path of a program that was built.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         cargo::target(&self.sh)
             .join(PROFILE)
             .join(cargo::executable(name))
-    }
-
-    /// The copy's root.
-    pub(crate) fn root(&self) -> PathBuf {
-        self.sh.current_dir()
     }
 }
 
@@ -203,10 +188,10 @@ mod tests {
         sh.write_file(".gitignore", "target").unwrap();
         sh.write_file("a.rs", "whole").unwrap();
         let copy = WorkspaceCopy::refresh(&sh).unwrap();
-        copy.sh().write_file("a.rs", "broken").unwrap();
+        copy.sh.write_file("a.rs", "broken").unwrap();
         sh.write_file("a.rs", "changed meanwhile").unwrap();
         copy.heal().unwrap();
-        assert_eq!(copy.sh().read_file("a.rs").unwrap(), "whole");
+        assert_eq!(copy.sh.read_file("a.rs").unwrap(), "whole");
         drop(copy);
         let next = WorkspaceCopy::refresh(&sh).unwrap();
         assert_eq!(next.sh().read_file("a.rs").unwrap(), "changed meanwhile");

@@ -211,7 +211,7 @@ impl Baseline {
         // and change the counts by few percent.
         let counted = ["--output-format=json", "--nosummary", "--parallel=2", &home];
         let count = cmd!(
-            copy.sh(),
+            copy.sh,
             "cargo bench {SELECTED...} --bench counts -- {counted...}"
         );
         let said = count.to_string();

@@ -63,7 +63,7 @@ fn explore(
     mutant: &Mutant,
     seeds: u64,
 ) -> Result<Vec<Detection>> {
-    let mut shipped = scenarios::shipped(copy.sh())?;
+    let mut shipped = scenarios::shipped(&copy.sh)?;
     shipped.retain(|file| !HEAVY.contains(&file.as_str()));
     let (files, flows) = match files.is_empty() {
         true => (&shipped[..], Some("--flows")),
@@ -134,7 +134,7 @@ fn run(
 /// Runs the simulator and parses its JSON output.
 pub(super) fn sim_json(copy: &WorkspaceCopy, words: &[&str]) -> Result<Value> {
     let sim = copy.program("sim");
-    let run = cmd!(copy.sh(), "timeout {PATIENCE_S} {sim} {words...} --json -");
+    let run = cmd!(copy.sh, "timeout {PATIENCE_S} {sim} {words...} --json -");
     let output = run.quiet().ignore_status().output()?;
     serde_json::from_slice(&output.stdout).with_context(|| {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -56,9 +56,9 @@ pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
 fn follow(copy: &WorkspaceCopy, mutant: &Mutant, out: &mut impl Write) -> Result<String> {
     mutant.plant(copy)?;
     copy.build(&["server"])?;
-    let folder = copy.root().with_file_name("race");
-    copy.sh().remove_path(&folder)?;
-    copy.sh().create_dir(&folder)?;
+    let folder = copy.sh.current_dir().with_file_name("race");
+    copy.sh.remove_path(&folder)?;
+    copy.sh.create_dir(&folder)?;
     let [data, scenario] = ["data", "race.yaml"].map(|name| folder.join(name));
     let (program, scenario) = (
         copy.program("talking-stick"),

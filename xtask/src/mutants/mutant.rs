@@ -167,8 +167,8 @@ impl Mutant {
     /// # Errors
     /// As of `changed`, or a file that cannot be written.
     pub(crate) fn plant(&self, copy: &WorkspaceCopy) -> Result<()> {
-        for (file, source) in self.changed(copy.sh())? {
-            copy.sh().write_file(file, source)?;
+        for (file, source) in self.changed(&copy.sh)? {
+            copy.sh.write_file(file, source)?;
         }
         Ok(())
     }

@@ -12,10 +12,17 @@ use super::hunt::Detection;
 use super::mutant::{self, Mutant};
 use super::verdict::{Row, hunt_all};
 use crate::cluster::{self, ClusterWords};
-use crate::workspace_copy::WorkspaceCopy;
+use crate::workspace_copy::{PROFILE, WorkspaceCopy};
 
-/// The feature of the server that the nemesis needs.
-const FEATURE: &str = "cluster";
+/// The build of the server alone, with the feature that the nemesis needs.
+const SERVER: [&str; 6] = [
+    "--profile",
+    PROFILE,
+    "--package",
+    "server",
+    "--features",
+    "cluster",
+];
 
 /// The number of faults for each mutant, at most.
 const ROUNDS: u64 = 12;
@@ -40,7 +47,7 @@ pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
         .collect();
     let copy = WorkspaceCopy::refresh(sh)?;
     let hunt = |faults: &[String], seeds: &[u64]| {
-        copy.build_alone("server", FEATURE)?;
+        copy.compile(&SERVER)?;
         play(sh, &copy.program("talking-stick"), faults, seeds)
     };
     let hunt_mutant = |mutant: &Mutant| hunt(&mutant.nemesis, &SEEDS);

@@ -30,7 +30,7 @@ pub(crate) fn show(sh: &Shell) -> Result<()> {
     let copy = WorkspaceCopy::refresh(sh)?;
     bug.plant(&copy)?;
     let target = cargo::target(sh);
-    let built = cmd!(copy.sh(), "cargo build --release --package sim");
+    let built = cmd!(copy.sh, "cargo build --release --package sim");
     let built = built.env("CARGO_TARGET_DIR", &target).run();
     copy.heal()?;
     built?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::outcome::Strictness;
+use crate::outcome::is_ci;
 
 /// The whole workspace, with the features that a release has. All steps that build in debug select the
 /// same packages and features, because others would compile shared dependencies again.
@@ -22,7 +22,7 @@ pub(crate) const WHOLE: [&str; 3] = [
 pub(crate) fn shell() -> Result<Shell> {
     let sh = Shell::new()?;
     sh.change_dir(crate::root());
-    if Strictness::from_environment() == Strictness::Strict {
+    if is_ci() {
         // CI builds once, so incremental builds do not pay; and it debugs nothing.
         sh.set_var("CARGO_PROFILE_DEV_INCREMENTAL", "false");
         sh.set_var("CARGO_PROFILE_DEV_DEBUG", "false");

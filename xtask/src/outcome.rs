@@ -55,23 +55,9 @@ impl From<Result<()>> for Outcome {
     }
 }
 
-/// How skipped steps affect the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// They are only reported: a developer's machine may lack some tools.
-    Lenient,
-    /// They fail the run: CI must not pass over an unchecked step.
-    Strict,
-}
-
-impl Strictness {
-    /// Strict where `CI` is `true` or `1`.
-    pub(crate) fn from_environment() -> Self {
-        match std::env::var("CI").as_deref() {
-            Ok("true" | "1") => Self::Strict,
-            Ok(_) | Err(_) => Self::Lenient,
-        }
-    }
+/// Whether `CI` is `true` or `1`, as on a machine that must not pass over an unchecked step.
+pub(crate) fn is_ci() -> bool {
+    matches!(std::env::var("CI").as_deref(), Ok("true" | "1"))
 }
 
 #[cfg(test)]

@@ -141,7 +141,10 @@ fn checked(route: &Route, url: &str) -> Outcome<f64> {
 }
 
 /// A program's output.
-fn output(command: &mut Command) -> Outcome<Vec<u8>> {
+///
+/// # Errors
+/// What it said, if it failed.
+pub(crate) fn output(command: &mut Command) -> Outcome<Vec<u8>> {
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())

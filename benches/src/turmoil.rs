@@ -5,11 +5,12 @@
 //! run in turns, each on one core.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use benches::worlds;
 
+use crate::driver::output;
 use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
@@ -54,19 +55,15 @@ pub(crate) fn run(args: &TurmoilArgs) -> Outcome<()> {
 }
 
 fn theirs(here: &Path, args: &TurmoilArgs) -> Outcome<Run> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
         .args(["run", "--quiet", "--release", "--manifest-path"])
         .arg(here.join("turmoil/Cargo.toml"))
         .arg("--target-dir")
         .arg(here.join("../target/turmoil"))
         .arg("--")
-        .args([args.users.to_string(), args.seconds.to_string()])
-        .stderr(Stdio::inherit())
-        .output()?;
-    if !output.status.success() {
-        return Err("the program in benches/turmoil did not run to its end".into());
-    }
-    let said = String::from_utf8(output.stdout)?;
+        .args([args.users.to_string(), args.seconds.to_string()]);
+    let said = String::from_utf8(output(&mut command)?)?;
     let (delivered, micros) = said.trim().split_once(' ').ok_or("it printed no figures")?;
     let took = Duration::from_micros(micros.parse()?);
     Ok((delivered.parse()?, took.as_secs_f64()))

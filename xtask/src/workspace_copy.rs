@@ -194,6 +194,6 @@ mod tests {
         assert_eq!(copy.sh.read_file("a.rs").unwrap(), "whole");
         drop(copy);
         let next = WorkspaceCopy::refresh(&sh).unwrap();
-        assert_eq!(next.sh().read_file("a.rs").unwrap(), "changed meanwhile");
+        assert_eq!(next.sh.read_file("a.rs").unwrap(), "changed meanwhile");
     }
 }

@@ -5,7 +5,6 @@
 //! Missing programs are installed: Node and Python as packages of the system, the suite and the
 //! clients by npm and pip at fixed versions, into this program's own folder.
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -117,18 +116,15 @@ fn tell(name: &str, command: &Cmd<'_>) -> Option<String> {
 /// The command of a script and its words, under the time limit, by the interpreter that has what it imports.
 fn client<'a>(sh: &'a Shell, words: &[&str]) -> Cmd<'a> {
     let here = sh.current_dir();
+    let python = |(venv, _): (&str, &str)| here.join(venv).join("bin/python");
     let interpreter = match words {
-        [script, "sdk1", ..] if script.ends_with(".py") => python_in(&here, VENVS[1].0),
-        [script, ..] if script.ends_with(".py") => python_in(&here, VENVS[0].0),
+        [script, "sdk1", ..] if script.ends_with(".py") => python(VENVS[1]),
+        [script, ..] if script.ends_with(".py") => python(VENVS[0]),
         // npm may have none for this machine.
         _ if !here.join(NODE).exists() => "node".into(),
         _ => here.join(NODE),
     };
     cmd!(sh, "timeout {GUARD_S} {interpreter} {words...}")
-}
-
-fn python_in(workspace: &Path, venv: &str) -> PathBuf {
-    workspace.join(venv).join("bin/python")
 }
 
 /// Installs the suite and the clients.

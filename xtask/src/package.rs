@@ -26,6 +26,9 @@ const UNPUBLISHED: [(&str, &str); 3] = [
     ("xtask", "xtask"),
 ];
 
+/// The version of this package, which is that of the workspace.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The files that each package has.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -39,11 +42,11 @@ const UNPACKED: Place = |package, _| format!("packages/unpacked/{package}");
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let workspace = sh.read_file("Cargo.toml")?;
     let _within = sh.push_dir(make(sh)?);
-    let (version, target) = (version(&workspace)?, cargo::target(sh));
+    let target = cargo::target(sh);
     for (name, _) in parts(&workspace) {
         let package = published(name);
         let folder = sh.create_dir(UNPACKED(&package, ""))?;
-        let package = target.join(format!("package/{package}-{version}.crate"));
+        let package = target.join(format!("package/{package}-{VERSION}.crate"));
         // All files of a package have one old time, by which Cargo would take them for unchanged.
         cmd!(sh, "tar -xzmf {package} --strip-components 1 -C {folder}").run()?;
         // Cargo has written another manifest, which looks for other packages in the registry.
@@ -151,7 +154,6 @@ fn of_part(name: &str, text: &str) -> Result<String> {
 /// # Errors
 /// As of `of_part`.
 fn of_root(text: &str, place: Place) -> Result<String> {
-    let version = version(text)?;
     let mut members: Vec<_> = UNPUBLISHED.map(|(_, folder)| folder.to_owned()).into();
     let mut out = replaced(text, "\npublish = false\n", "\npublish = true\n")?;
     for (name, folder) in parts(text) {
@@ -159,7 +161,7 @@ fn of_root(text: &str, place: Place) -> Result<String> {
         let place = place(&package, folder);
         let (old, own) = (format!("{name} = {{ path = \"{folder}\" }}"), &package);
         let new =
-            format!("{name} = {{ path = {place:?}, version = \"={version}\", package = {own:?} }}");
+            format!("{name} = {{ path = {place:?}, version = \"={VERSION}\", package = {own:?} }}");
         out = replaced(&out, &format!("\n{old}\n"), &format!("\n{new}\n"))?;
         // What a profile says of it.
         out = out.replace(&format!("\n{name}."), &format!("\n{package}."));
@@ -168,17 +170,6 @@ fn of_root(text: &str, place: Place) -> Result<String> {
     let (head, rest) = out.split_once("members = [").context("no members")?;
     let (_, rest) = rest.split_once(']').context("no end of the members")?;
     Ok(format!("{head}members = {members:?}{rest}"))
-}
-
-/// The version of the workspace.
-///
-/// # Errors
-/// There is none.
-fn version(root: &str) -> Result<&str> {
-    let mut lines = root.lines();
-    let version = lines.find_map(|line| line.strip_prefix("version = "));
-    let version = version.context("the workspace's manifest has no version")?;
-    Ok(version.trim_matches('"'))
 }
 
 #[cfg(test)]
@@ -206,23 +197,21 @@ mod tests {
              [[bin]]\nname = \"sim\"\n\n[profile.release]\noverflow-checks = true\n"
         );
         let root = "[workspace]\nmembers = [\"core\", \"server\", \"xtask\"]\n\
-                    [workspace.package]\nversion = \"1.2.3\"\npublish = false\n\
+                    [workspace.package]\npublish = false\n\
                     [workspace.dependencies]\nbook = { path = \"docs/check\" }\n\
                     chat-core = { path = \"core\" }\nserver = { path = \"server\" }\nclap = \"4\"\n\
                     [profile.dev.package]\nserver.opt-level = 0\nxtask.opt-level = 0\n";
         let unpacked = of_root(root, UNPACKED).expect("it is a workspace");
-        assert_eq!(
-            unpacked,
-            "[workspace]\nmembers = [\"benches\", \"docs/check\", \"xtask\", \
+        let wanted = "[workspace]\nmembers = [\"benches\", \"docs/check\", \"xtask\", \
              \"packages/unpacked/talking-stick-core\", \"packages/unpacked/talking-stick\"]\n\
-             [workspace.package]\nversion = \"1.2.3\"\npublish = true\n\
+             [workspace.package]\npublish = true\n\
              [workspace.dependencies]\nbook = { path = \"docs/check\" }\n\
-             chat-core = { path = \"packages/unpacked/talking-stick-core\", version = \"=1.2.3\", \
+             chat-core = { path = \"packages/unpacked/talking-stick-core\", version = \"=VERSION\", \
              package = \"talking-stick-core\" }\n\
-             server = { path = \"packages/unpacked/talking-stick\", version = \"=1.2.3\", \
+             server = { path = \"packages/unpacked/talking-stick\", version = \"=VERSION\", \
              package = \"talking-stick\" }\nclap = \"4\"\n\
-             [profile.dev.package]\ntalking-stick.opt-level = 0\nxtask.opt-level = 0\n"
-        );
+             [profile.dev.package]\ntalking-stick.opt-level = 0\nxtask.opt-level = 0\n";
+        assert_eq!(unpacked, wanted.replace("VERSION", VERSION));
     }
 
     #[test]

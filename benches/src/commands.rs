@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_population_has_pairs_and_rooms_of_four() {
         let population = Population::new(80, Matching::Fifo, Pace::Still);
-        let (hub, counts) = (population.hub, population.hub.counts());
+        let (hub, counts) = (&population.hub, population.hub.counts());
         assert_eq!((counts.participants, counts.rooms), (80, 20));
         assert_eq!(hub.members_of(population.block(9).room()).count(), 4);
     }

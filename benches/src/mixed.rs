@@ -107,7 +107,7 @@ fn take_turns(at: Block<'_>, place: usize, chance: usize) -> Entry {
     let (room, epoch) = (None, None);
     let name = room_name(at.number);
     // At most ten rooms share this prefix, and the block's room is one of them.
-    let hub = at.population.hub;
+    let hub = &at.population.hub;
     let mut rooms = hub.named_rooms(Some(&name[..name.len() - 1]), 10);
     let room_of_four = rooms.find(|view| *view.name == *name);
     let Some((_, holder)) = room_of_four.and_then(|view| view.holder) else {
@@ -142,7 +142,7 @@ fn stream(at: Block<'_>, place: usize) -> Entry {
 
 fn come_and_go(at: Block<'_>) -> Entry {
     let n = at.number as u64;
-    match is_there(at.population.hub, 4, n) {
+    match is_there(&at.population.hub, 4, n) {
         true => by_newcomer(4, n, Command::Unregister),
         false => newcomer(4, n, login(at.number, BLOCK)),
     }

@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::server::Server;
-use crate::wire::{Connection, modern_body, modern_headers};
+use crate::wire::{Connection, modern_call};
 use crate::{Outcome, median};
 
 #[derive(Debug, clap::Args)]
@@ -32,35 +32,28 @@ const CONNECTIONS: &str = "32";
 /// As long as the messages of `scenarios/sends.yaml`.
 const TEXT: &str = "as long as most of the others";
 
-/// A measured route.
-struct Route {
-    name: &'static str,
-    /// The name of the protocol for `sim`.
-    protocol: &'static str,
-    path: &'static str,
-    headers: Vec<String>,
-    body: Value,
-    ratios: Vec<f64>,
-}
+/// A measured route: its name, that of its protocol for `sim`, and a request.
+type Route = (&'static str, &'static str, Vec<u8>);
 
 pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
     let server = Server::start(&[]).await?;
     let url = format!("http://{}", server.address);
     let mut routes = routes(&server).await?;
-    routes.retain(|route| args.only.as_ref().is_none_or(|only| only == route.name));
+    routes.retain(|(name, ..)| args.only.as_ref().is_none_or(|only| only == name));
+    let mut ratios = vec![Vec::new(); routes.len()];
     for round in 1..=args.rounds {
-        for route in &mut routes {
-            let bare = bare(args, route, &url)?;
-            let checked = checked(route, &url)?;
-            let (name, ratio) = (route.name, checked / bare * 100.0);
-            route.ratios.push(ratio);
+        for ((name, protocol, request), ratios) in routes.iter().zip(&mut ratios) {
+            let bare = bare(args, request, &url)?;
+            let checked = checked(protocol, &url)?;
+            let ratio = checked / bare * 100.0;
+            ratios.push(ratio);
             println!(
                 "round {round}  {name:<14} oha {bare:>7.0}/s   sim {checked:>7.0}/s   {ratio:>5.1} %"
             );
         }
     }
     println!();
-    for Route { name, ratios, .. } in routes {
+    for ((name, ..), ratios) in routes.iter().zip(ratios) {
         let ratio = median(ratios);
         println!("median   {name:<14} {ratio:>5.1} % of oha's requests/s, every message checked");
     }
@@ -72,40 +65,32 @@ async fn routes(server: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
     connection.register("listener", "room").await?;
     let speaker = connection.register("speaker", "room").await?;
-    let params = json!({ "name": "send_message", "arguments": speaker.arguments(TEXT) });
-    let headers = modern_headers("tools/call", "send_message");
+    let (post, tool) = ("POST /send", "send_message");
     Ok(vec![
-        Route {
-            name: "POST /send",
-            protocol: "http",
-            path: "/send",
-            headers: vec![format!("chat-handle: {}", speaker.handle)],
-            body: json!({ "message": TEXT, "room_id": speaker.room }),
-            ratios: Vec::new(),
-        },
-        Route {
-            name: "send_message",
-            protocol: "2026-07-28",
-            path: "/mcp",
-            headers: headers
-                .map(|(name, value)| format!("{name}: {value}"))
-                .to_vec(),
-            body: modern_body("tools/call", params),
-            ratios: Vec::new(),
-        },
+        (post, "http", speaker.posts(post, TEXT)),
+        (
+            tool,
+            "2026-07-28",
+            modern_call(tool, speaker.arguments(TEXT)),
+        ),
     ])
 }
 
-/// The number of requests that oha completes per second.
-fn bare(args: &DriverArgs, route: &Route, url: &str) -> Outcome<f64> {
+/// The number of such requests that oha completes per second.
+fn bare(args: &DriverArgs, request: &[u8], url: &str) -> Outcome<f64> {
     let mut command = Command::new(&args.oha);
     command.args(["--no-tui", "--output-format", "json", "-m", "POST"]);
     command.args(["-z", SPAN, "-c", CONNECTIONS, "-T", "application/json"]);
-    for header in &route.headers {
+    let request = String::from_utf8_lossy(request);
+    let (head, body) = request.split_once("\r\n\r\n").ok_or("it has no end")?;
+    let mut lines = head.lines();
+    let path = lines.next().and_then(|line| line.split(' ').nth(1));
+    // The other headers are those of every client.
+    for header in lines.filter(|line| !line.starts_with("Host:") && !line.starts_with("Content-")) {
         command.args(["-H", header]);
     }
-    command.args(["-d", &route.body.to_string()]);
-    command.arg(format!("{url}{}", route.path));
+    command.args(["-d", body]);
+    command.arg(format!("{url}{}", path.unwrap_or_default()));
     let told = output(&mut command).map_err(|error| {
         let oha = args.oha.display();
         format!("{oha}: {error}; `cargo install --locked oha` brings it")
@@ -121,12 +106,12 @@ fn bare(args: &DriverArgs, route: &Route, url: &str) -> Outcome<f64> {
 }
 
 /// The number of messages per second that `sim` sends and receives again.
-fn checked(route: &Route, url: &str) -> Outcome<f64> {
+fn checked(protocol: &str, url: &str) -> Outcome<f64> {
     let program = std::env::current_exe()?.with_file_name("sim");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/sends.yaml");
     let mut command = Command::new(program);
     command.arg(scenario);
-    command.args(["--target", url, "--protocol", route.protocol]);
+    command.args(["--target", url, "--protocol", protocol]);
     for limit in ["rate_limit=none", "turn_limit=none", "stick=optional"] {
         command.args(["--limit", limit]);
     }

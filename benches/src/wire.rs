@@ -83,25 +83,16 @@ pub fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
 }
 
 /// A request in MCP 2026-07-28 about the tool or resource of this name.
-pub fn modern(method: &str, name: &str, params: Value) -> Vec<u8> {
-    let headers = modern_headers(method, name);
-    request("POST /mcp", &headers, &modern_body(method, params))
-}
-
-/// The headers of such a request.
-pub fn modern_headers<'a>(method: &'a str, name: &'a str) -> [(&'a str, &'a str); 4] {
+pub fn modern(method: &str, name: &str, mut params: Value) -> Vec<u8> {
     let version = ("MCP-Protocol-Version", "2026-07-28");
-    [ACCEPT, version, ("Mcp-Method", method), ("Mcp-Name", name)]
-}
-
-/// The body of such a request.
-pub fn modern_body(method: &str, mut params: Value) -> Value {
+    let headers = [ACCEPT, version, ("Mcp-Method", method), ("Mcp-Name", name)];
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "load", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {}
     });
-    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    request("POST /mcp", &headers, &body)
 }
 
 /// A request that opens a session of MCP 2025-11-25, with these capabilities.

@@ -3,8 +3,6 @@
 /// One program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The line on which it begins, from 1 within its example.
-    pub line: usize,
     /// The program, then its arguments, without quotes.
     pub words: Vec<String>,
 }
@@ -47,7 +45,7 @@ pub fn commands(example: &str) -> Result<Vec<Command>, usize> {
             let (_, next) = lines.next().ok_or(line)?;
             logical.push_str(next);
         };
-        found.extend(split(words).map(|words| Command { line, words }));
+        found.extend(split(words).map(|words| Command { words }));
     }
     Ok(found)
 }
@@ -82,10 +80,10 @@ fn is_assignment(word: &str) -> bool {
 mod tests {
     use super::commands;
 
-    fn words(example: &str) -> Vec<(usize, String)> {
+    fn words(example: &str) -> Vec<String> {
         let all = commands(example).expect("quotations end");
         all.into_iter()
-            .map(|command| (command.line, command.words.join("·")))
+            .map(|command| command.words.join("·"))
             .collect()
     }
 
@@ -93,7 +91,7 @@ mod tests {
     fn comments_and_assignments_are_no_commands() {
         assert_eq!(
             words("# first\nat=http://here\nA=1 sim x.yaml # that one\n\nls\n"),
-            [(3, "sim·x.yaml".into()), (5, "ls".into())]
+            ["sim·x.yaml", "ls"]
         );
     }
 
@@ -101,11 +99,7 @@ mod tests {
     fn a_command_goes_on_behind_a_backslash_and_within_quotes() {
         assert_eq!(
             words("sim a.yaml \\\n  --seed 7\necho 'b\nc'\nls\n"),
-            [
-                (1, "sim·a.yaml·--seed·7".into()),
-                (3, "echo·b\nc".into()),
-                (5, "ls".into())
-            ]
+            ["sim·a.yaml·--seed·7", "echo·b\nc", "ls"]
         );
         assert_eq!(commands("ls\necho 'b\n"), Err(2));
         assert_eq!(commands("ls \\\n"), Err(1));
@@ -116,12 +110,12 @@ mod tests {
         assert_eq!(
             words("sim schema > s.json\nprintf a | sha256sum | cut -c1 && ls &\nx=$(curl -s y)\n"),
             [
-                (1, "sim·schema".into()),
-                (2, "printf·a".into()),
-                (2, "sha256sum".into()),
-                (2, "cut·-c1".into()),
-                (2, "ls".into()),
-                (3, "x=$(curl·-s·y)".into()),
+                "sim·schema",
+                "printf·a",
+                "sha256sum",
+                "cut·-c1",
+                "ls",
+                "x=$(curl·-s·y)",
             ]
         );
     }

@@ -21,6 +21,9 @@ const NAMELESS: [&str; 8] = [
 /// Clippy finds code that is left unwritten.
 static UNDONE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:TO(?:DO)|FIX(?:ME)|XX(?:X))\b"));
 
+/// White space at the end of a line.
+static TRAILING: LazyLock<Regex> = LazyLock::new(|| pattern(r"[ \t\r]+(?:\n|\z)"));
+
 /// The findings in this file.
 pub(super) fn check(file: &Source) -> Vec<Finding> {
     let Source { path, text } = file;
@@ -30,12 +33,9 @@ pub(super) fn check(file: &Source) -> Vec<Finding> {
     let what = "work left undone: do it, or open an issue";
     let undone = UNDONE.find_iter(text);
     found.extend(undone.map(|mark| finding(path, line_of(text, mark.start()), what)));
-    for (number, line) in (1..).zip(text.split('\n')) {
-        if line.ends_with([' ', '\t', '\r']) {
-            let what = "white space at the end of the line";
-            found.push(finding(path, number, what));
-        }
-    }
+    let blank = TRAILING.find_iter(text);
+    let what = "white space at the end of the line";
+    found.extend(blank.map(|blank| finding(path, line_of(text, blank.start()), what)));
     found
 }
 

@@ -31,12 +31,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether it is the error of a tool.
-    fn is_tool_error(&self) -> bool {
-        let word = b"\"isError\":true";
-        self.body.windows(word.len()).any(|part| part == word)
-    }
-
     /// The body, parsed.
     ///
     /// # Errors
@@ -257,8 +251,8 @@ impl Connection {
     /// A refusal, or the connection ended.
     pub async fn accepted(&mut self, request: &[u8]) -> Outcome<()> {
         let answer = self.exchange(request).await?;
-        if answer.status != 200 || answer.is_tool_error() {
-            let text = String::from_utf8_lossy(&answer.body).into_owned();
+        let text = String::from_utf8_lossy(&answer.body);
+        if answer.status != 200 || text.contains("\"isError\":true") {
             return Err(format!("answered {}: {text}", answer.status).into());
         }
         Ok(())

@@ -16,7 +16,8 @@ const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
 /// The time limit for one call of the simulator, in seconds: a mutant that hangs must not stop the others.
 const PATIENCE_S: &str = "1200";
 
-/// The number of seeds of the first exploration of a hunt. Each further one has four times as many.
+/// The number of seeds of the first exploration of a hunt, and the most of a run as written. Each further call
+/// has four times as many as the one before.
 const CHUNK: u64 = 64;
 
 /// The number of further failures that are tried for one that can be shrunk.
@@ -36,97 +37,71 @@ pub(crate) struct Detection {
     pub(crate) steps: Option<u64>,
 }
 
-/// Builds the copy, and hunts the mutant that is planted in it. Returns all findings in order. The hunt
-/// continues until a finding is of a property that the mutant names.
+/// Builds the copy, and hunts the mutant that is planted in it: looks at a few seeds, and then at more and more,
+/// until a finding is of a property that the mutant names. Returns all findings in order. Other properties that
+/// were violated before are findings, too, for the report.
 ///
 /// # Errors
 /// It does not build, or why the simulator could not be run.
 pub(crate) fn hunt(copy: &WorkspaceCopy, mutant: &Mutant, seeds: u64) -> Result<Vec<Detection>> {
     copy.build(&[])?;
-    match &mutant.hunt {
-        Hunt::Explore(files) => explore(copy, files, mutant, seeds),
-        Hunt::Run(files) => run(copy, files, mutant, seeds),
+    let mut shipped = scenarios::shipped(&copy.sh)?;
+    shipped.retain(|file| !HEAVY.contains(&file.as_str()));
+    // The scenarios of each call, and the least and the largest number of its seeds.
+    let (calls, mut chunk, most): (Vec<&[String]>, u64, u64) = match &mutant.hunt {
+        Hunt::Explore(files) if files.is_empty() => (vec![&shipped[..]], CHUNK, u64::MAX),
+        Hunt::Explore(files) => (vec![&files[..]], CHUNK, u64::MAX),
+        Hunt::Run(files) => (files.chunks(1).collect(), 1, CHUNK),
         Hunt::Exhaust => {
             // Every interleaving of two members and their log.
             let words = ["exhaust", "--world", "cluster", "--depth", CLUSTER_DEPTH];
-            finds_of_explore(&sim_json(copy, &words)?)
+            return finds_of_explore(&sim_json(copy, &words)?);
         }
-    }
-}
-
-/// Runs `sim explore` over these files, or over the shipped scenarios with drawn flows if there are none, on a
-/// few seeds and then on more and more. It draws the configuration from the seed. Other properties that were
-/// violated before are findings, too, for the report.
-fn explore(
-    copy: &WorkspaceCopy,
-    files: &[String],
-    mutant: &Mutant,
-    seeds: u64,
-) -> Result<Vec<Detection>> {
-    let mut shipped = scenarios::shipped(&copy.sh)?;
-    shipped.retain(|file| !HEAVY.contains(&file.as_str()));
-    let (files, flows) = match files.is_empty() {
-        true => (&shipped[..], Some("--flows")),
-        false => (files, None),
     };
-    let search = |first: u64, count: u64| {
-        let [first, count] = [first, count].map(|number| number.to_string());
-        let words = ["--keep-going", "--seed", &first, "--seeds", &count];
-        let all = ["explore"].into_iter().chain(flows);
-        let all = all.chain(files.iter().map(String::as_str)).chain(words);
-        finds_of_explore(&sim_json(copy, &all.collect::<Vec<_>>())?)
+    let look = |files: &[String], first: u64, count: u64| {
+        let [seed, count] = [first, count].map(|number| number.to_string());
+        let mut words: Vec<_> = match &mutant.hunt {
+            Hunt::Explore(files) if files.is_empty() => vec!["explore", "--flows", "--keep-going"],
+            Hunt::Explore(_) | Hunt::Exhaust => vec!["explore", "--keep-going"],
+            Hunt::Run(_) => vec!["run", "--quiet"],
+        };
+        words.extend(files.iter().map(String::as_str));
+        words.extend(["--seed", &seed, "--seeds", &count]);
+        let found = sim_json(copy, &words)?;
+        match &mutant.hunt {
+            Hunt::Run(_) => Ok(finds_of_run(&found, &files[0], first)),
+            Hunt::Explore(_) | Hunt::Exhaust => finds_of_explore(&found),
+        }
     };
     let is_wanted = |find: &Detection| mutant.names(&find.property);
-    let (mut finds, mut tried, mut chunk) = (Vec::<Detection>::new(), 0, CHUNK);
+    let (mut finds, mut tried, mut first) = (Vec::<Detection>::new(), 0, 1);
     while tried < seeds && !finds.iter().any(is_wanted) {
-        let count = chunk.min(seeds - tried);
-        let found = search(tried + 1, count)?.into_iter();
-        finds.extend(found.map(|find| Detection {
-            seeds: tried + find.seeds,
-            ..find
-        }));
-        tried += count;
-        chunk = chunk.saturating_mul(4);
+        for files in &calls {
+            let count = chunk.min(seeds - tried);
+            if count == 0 || finds.iter().any(is_wanted) {
+                break;
+            }
+            let found = look(files, first, count)?.into_iter();
+            finds.extend(found.map(|find| Detection {
+                seeds: tried + find.seeds,
+                ..find
+            }));
+            tried += count;
+        }
+        first += chunk;
+        chunk = chunk.saturating_mul(4).min(most);
     }
     let Some(caught) = finds.iter_mut().find(|find| is_wanted(find)) else {
         return Ok(finds);
     };
-    // Some runs do not fail any more when they are written as steps.
+    // Some runs do not fail any more when they are written as steps, but a later one may.
     let (mut seed, mut tries) = (caught.seed, 0..MORE);
-    while caught.steps.is_none() && tries.next().is_some() {
-        let later = search(seed + 1, tried)?;
+    while let (Hunt::Explore(_), None, Some(_)) = (&mutant.hunt, caught.steps, tries.next()) {
+        let later = look(calls[0], seed + 1, tried)?;
         let Some(later) = later.iter().find(|find| is_wanted(find)) else {
             break;
         };
         (seed, caught.steps) = (later.seed, later.steps);
-    }
-    Ok(finds)
-}
-
-/// Runs `sim run` on a few seeds of each scenario, then on more and more.
-fn run(
-    copy: &WorkspaceCopy,
-    files: &[String],
-    mutant: &Mutant,
-    most: u64,
-) -> Result<Vec<Detection>> {
-    let (mut finds, mut tried, mut first, mut chunk) = (Vec::new(), 0, 1, 1);
-    while tried < most {
-        for file in files {
-            let count = chunk.min(most - tried);
-            if count == 0 {
-                break;
-            }
-            let [seed, seeds] = [first, count].map(|number| number.to_string());
-            let words = [file, "--seed", &seed, "--seeds", &seeds, "--quiet"];
-            finds.extend(finds_of_run(&sim_json(copy, &words)?, file, first, tried));
-            tried += count;
-            if finds.iter().any(|find| mutant.names(&find.property)) {
-                return Ok(finds);
-            }
-        }
-        first += chunk;
-        chunk = (chunk * 4).min(64);
     }
     Ok(finds)
 }
@@ -168,9 +143,8 @@ fn finds_of_explore(result: &Value) -> Result<Vec<Detection>> {
     Ok(finds)
 }
 
-/// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds: the first of each
-/// property.
-fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detection> {
+/// The findings of `sim run` over the seeds from `first`: the first of each property.
+fn finds_of_run(result: &Value, file: &str, first: u64) -> Vec<Detection> {
     let list = |key: &str| result[key].as_array().into_iter().flatten();
     let violations = list("violations").map(|one| {
         let (property, detail) = (text(one, "property"), text(one, "detail"));
@@ -198,7 +172,7 @@ fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detec
             detail,
             scenario: file.to_owned(),
             seed,
-            seeds: tried + seed.saturating_sub(first) + 1,
+            seeds: seed.saturating_sub(first) + 1,
             steps: steps.filter(|_| finds.is_empty()),
         });
     }
@@ -252,12 +226,12 @@ mod tests {
                 { "metric": "queue_wait", "expression": "p(95)<2s", "met": false, "seed": 14 },
             ],
         });
-        let finds = finds_of_run(&result, "s.yaml", 11, 100);
+        let finds = finds_of_run(&result, "s.yaml", 11);
         let seen = finds
             .iter()
             .map(|find| (&*find.property, find.seeds, &*find.detail));
         let seen: Vec<_> = seen.collect();
-        let latency = ("latency", 104, "queue_wait p(95)<2s");
-        assert_eq!(seen, [("bounded", 102, "too many"), latency]);
+        let latency = ("latency", 4, "queue_wait p(95)<2s");
+        assert_eq!(seen, [("bounded", 2, "too many"), latency]);
     }
 }

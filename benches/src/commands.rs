@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chat_core::config::Matching;
-use chat_core::{Address, Command, Entry, Implied, Operate, RoomId};
+use chat_core::{Address, Command, Entry, Implied, Operate, RequestKey, RoomId};
 
 use crate::population::{
     BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, agent_name, by_newcomer,
@@ -225,7 +225,10 @@ entries! {
     };
     both_say(at) = calls(at, PAIR, |_| say());
     both_read(at) = PAIR.map(|place| at.read(place)).to_vec();
-    says_with_key(at) = vec![at.keyed_call(PAIR[0], say())];
+    says_with_key(at) = {
+        let key = Some(RequestKey(at.number as u128));
+        vec![at.keyed_call(PAIR[0], key, say())]
+    };
     typing(at) = vec![at.call(PAIR[0], Command::Typing { room: None })];
     claim(at) = calls(at, [ROOM[0]], talking_stick);
     two_claim(at) = calls(at, [ROOM[0], ROOM[1]], talking_stick);

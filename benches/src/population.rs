@@ -87,15 +87,14 @@ impl Block<'_> {
 
     /// A command of the participant at this place.
     pub fn call(self, place: usize, command: Command) -> Entry {
-        self.called(place, None, command)
+        self.keyed_call(place, None, command)
     }
 
-    /// A command of the participant at this place, with a request key.
-    pub fn keyed_call(self, place: usize, command: Command) -> Entry {
-        self.called(place, Some(RequestKey(self.number as u128)), command)
-    }
-
-    fn called(self, place: usize, key: Option<RequestKey>, command: Command) -> Entry {
+    /// A command of the participant at this place, with a request key if there is one.
+    ///
+    /// # Panics
+    /// If it is not registered, which is a mistake in a benchmark.
+    pub fn keyed_call(self, place: usize, key: Option<RequestKey>, command: Command) -> Entry {
         let handle = self.population.hub.handle_of(self.user(place));
         called(handle.expect("who has a place is registered"), key, command)
     }

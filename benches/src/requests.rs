@@ -21,11 +21,29 @@ pub(crate) struct RequestsArgs {
 }
 
 pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
-    let (server, echo) = (
-        Server::start(&[]).await?,
-        Server::of("load", &["echo"]).await?,
-    );
-    let mut loads = loads(args, &server, &echo).await?;
+    let server = Server::start(&[]).await?;
+    let echo = Server::of("load", &["echo"]).await?;
+    // Senders in rooms of two. No participant has a stream.
+    let speakers = speakers(&server, args.connections).await?;
+    let of = |name, server: &Server, make: &dyn Fn(&Person) -> Vec<u8>| {
+        let requests = speakers
+            .iter()
+            .map(|speaker| (server.address, make(speaker)));
+        Load::new(name, requests.collect())
+    };
+    let text = "x".repeat(LENGTH);
+    let mut loads = [
+        of("a bare echo", &echo, &|speaker| {
+            speaker.posts("POST /", &text)
+        })?,
+        of("POST /send", &server, &|speaker| {
+            speaker.posts("POST /send", &text)
+        })?,
+        of("the least tool", &server, &|Person { handle, .. }| {
+            modern_call("check_stress_status", json!({ "handle": handle }))
+        })?,
+        of("send_message", &server, &says)?,
+    ];
     for _ in 0..args.turns.rounds {
         for load in &mut loads {
             load.saturate(args.turns.span()).await?;
@@ -41,30 +59,6 @@ pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
         println!("median   {name:<28} {rate:>9.0} requests/s  {ratio}");
     }
     Ok(())
-}
-
-/// The routes, with senders in rooms of two. No participant has a stream.
-async fn loads(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<Vec<Load>> {
-    let speakers = speakers(server, args.connections).await?;
-    let of = |name, server: &Server, make: &dyn Fn(&Person) -> Vec<u8>| {
-        let requests = speakers
-            .iter()
-            .map(|speaker| (server.address, make(speaker)));
-        Load::new(name, requests.collect())
-    };
-    let text = "x".repeat(LENGTH);
-    Ok(vec![
-        of("a bare echo", echo, &|speaker| {
-            speaker.posts("POST /", &text)
-        })?,
-        of("POST /send", server, &|speaker| {
-            speaker.posts("POST /send", &text)
-        })?,
-        of("the least tool", server, &|Person { handle, .. }| {
-            modern_call("check_stress_status", json!({ "handle": handle }))
-        })?,
-        of("send_message", server, &says)?,
-    ])
 }
 
 /// The echo: parses its request as JSON, and sends it back.

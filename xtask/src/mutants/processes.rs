@@ -14,16 +14,6 @@ use super::verdict::{Row, hunt_all};
 use crate::cluster::{self, ClusterWords};
 use crate::workspace_copy::{PROFILE, WorkspaceCopy};
 
-/// The build of the server alone, with the feature that the nemesis needs.
-const SERVER: [&str; 6] = [
-    "--profile",
-    PROFILE,
-    "--package",
-    "server",
-    "--features",
-    "cluster",
-];
-
 /// The number of faults for each mutant, at most.
 const ROUNDS: u64 = 12;
 
@@ -47,7 +37,9 @@ pub(crate) fn run(sh: &Shell, out: &mut impl Write) -> Result<bool> {
         .collect();
     let copy = WorkspaceCopy::refresh(sh)?;
     let hunt = |faults: &[String], seeds: &[u64]| {
-        copy.compile(&SERVER)?;
+        // The server alone, with the feature that the nemesis needs.
+        let server = ["--package", "server", "--features", "cluster"];
+        copy.compile(&[&["--profile", PROFILE][..], &server].concat())?;
         play(sh, &copy.program("talking-stick"), faults, seeds)
     };
     let hunt_mutant = |mutant: &Mutant| hunt(&mutant.nemesis, &SEEDS);

@@ -14,7 +14,7 @@ use server_settings::ClusterSettings;
 use server_storage::journal::JournalReader;
 
 use super::beginning::foreign;
-use super::{ClusterError, NO_IDENTITY, options};
+use super::{ClusterError, NO_IDENTITY};
 use crate::upkeep::UpkeepError;
 
 /// The number of records that are read at once.
@@ -32,7 +32,7 @@ pub(crate) async fn verify(
     cluster: &ClusterSettings,
     data: Option<&Path>,
 ) -> Result<(String, bool), ClusterError> {
-    let reader = LogReader::open(&options(cluster)?).await?;
+    let reader = LogReader::open(cluster).await?;
     let Some(known) = reader.identity(None).await? else {
         let realm = &cluster.realm;
         let why = "no member has made it, or it is lost";

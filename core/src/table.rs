@@ -6,7 +6,8 @@ use rustc_hash::FxBuildHasher;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::digest::{Printed, fingerprint, mix};
+use crate::digest::{Printed, fingerprint};
+use crate::mix;
 
 #[expect(
     clippy::disallowed_types,

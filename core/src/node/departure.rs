@@ -65,7 +65,7 @@ impl Node {
 
 /// What is known of the request of a call without an answer.
 const fn known(origin: Origin, entry: &Entry, fate: InFlight) -> Earlier {
-    let is_call = matches!(origin, Origin::Call(_) | Origin::Break(_));
+    let is_call = matches!(origin, Origin::Call(_));
     match fate {
         InFlight::Absent if is_call && matches!(entry, Entry::Call { key: Some(_), .. }) => {
             Earlier::Unknown

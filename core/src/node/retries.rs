@@ -74,7 +74,7 @@ impl Retries {
 }
 
 fn keyed(origin: Origin, entry: &Entry) -> Option<(Name, Ticket, &Command)> {
-    let (Origin::Call(ticket) | Origin::Break(ticket)) = origin else {
+    let Origin::Call(ticket) = origin else {
         return None;
     };
     if let Entry::Call {
@@ -120,7 +120,7 @@ impl Node {
             self.check_delayed_space(Some(user))
                 .map_err(|reject| reject.with_earlier(Earlier::Unknown))?;
             self.delayed.expect(ticket, Some(user));
-            self.answer_break(now, ticket, outcome);
+            self.answer(now, ticket, outcome);
             return Ok(());
         }
         self.reply(ticket, outcome.map(Response::Done));

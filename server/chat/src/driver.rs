@@ -96,10 +96,8 @@ enum Input {
         reply: oneshot::Sender<Settled>,
     },
     Look(Look),
-    /// The caller disconnected.
+    /// The caller, or the stream's reader, disconnected.
     Cancel(Ticket),
-    /// The stream's reader disconnected.
-    Close(Ticket),
     /// The stream's reader can take the next page.
     Ready(Ticket),
     /// Something was reported to the engine.

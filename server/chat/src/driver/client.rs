@@ -352,7 +352,7 @@ impl Drop for EventStream {
     fn drop(&mut self) {
         if let StreamSource::Local { ticket, .. } = &self.source {
             // A driver that has stopped has closed the stream.
-            let _ = self.driver.inputs.send(Input::Close(*ticket));
+            let _ = self.driver.inputs.send(Input::Cancel(*ticket));
         }
     }
 }

@@ -176,7 +176,6 @@ impl Turn {
                 look(&self.engine.view());
             }
             Input::Cancel(ticket) => self.cancel(ticket),
-            Input::Close(ticket) => self.close(ticket),
             Input::Ready(ticket) => {
                 if let Some(open) = self.streams.get_mut(&ticket) {
                     open.has_room = true;
@@ -329,17 +328,10 @@ impl Turn {
     fn cancel(&mut self, ticket: Ticket) {
         if self.waiting.remove(&ticket).is_some() {
             self.engine.cancel(ticket);
-        } else if self.streams.contains_key(&ticket) {
-            // The stream opened for a caller that no longer waits.
-            self.close(ticket);
-        }
-    }
-
-    fn close(&mut self, stream: Ticket) {
-        if self.streams.remove(&stream).is_some()
+        } else if self.streams.remove(&ticket).is_some()
             && let Some(node) = self.engine.node()
         {
-            node.close_stream(stream);
+            node.close_stream(ticket);
         }
     }
 }

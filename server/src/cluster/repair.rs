@@ -12,7 +12,7 @@ use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
 use chat_journal::Identity;
 use server_nats::{Log, LogReader, OpenError, StoredSnapshot};
-use server_settings::{ClusterSettings, Durability, JournalSettings};
+use server_settings::{ClusterSettings, JournalSettings};
 use server_storage::journal::{self, FoundJournal};
 
 use super::wire::{STATUS, encode};
@@ -76,11 +76,8 @@ fn read(from: &Path, accept_loss: bool) -> Result<FoundJournal, ClusterError> {
     }
     let settings = JournalSettings {
         folder: from.into(),
-        durability: Durability::default(),
         accept_loss,
-        entries: None,
-        bytes: None,
-        reserve: None,
+        ..JournalSettings::default()
     };
     let own = journal::find(&settings, &Config::default())?;
     match own.last() {

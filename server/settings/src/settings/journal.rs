@@ -41,7 +41,7 @@ pub enum Unnamed {
 }
 
 /// A durable journal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JournalSettings {
     /// The folder.
     pub folder: PathBuf,

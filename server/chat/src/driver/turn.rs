@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::caller_context::{self, reader_of};
 use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
-use super::{Answered, Input, NOBODY, Request, Settled, Shared};
+use super::{Answered, Input, Settled, Shared};
 use crate::metrics::Row;
 
 /// The largest number of inputs that are taken before the node's batch is appended.
@@ -146,7 +146,7 @@ impl Turn {
             Input::Call {
                 ticket,
                 from,
-                request,
+                call,
                 slot,
                 sent,
                 reply,
@@ -156,13 +156,6 @@ impl Turn {
                     let metrics = &self.shared.metrics;
                     metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
                 }
-                let call = match request {
-                    Request::Call(call) => call,
-                    Request::About(id, call) => {
-                        let view = self.engine.view();
-                        call(view.hub().user_by_public_id(&id).unwrap_or(NOBODY))
-                    }
-                };
                 let waiter = Waiter {
                     reader: reader_of(&call),
                     reply,

@@ -128,9 +128,9 @@ impl Check {
     /// checked, if there are any.
     async fn follow(&mut self, extent: Extent, snapshots: Vec<LogSnapshot>) -> Option<String> {
         // One that is older leads to purged records.
-        let begins_there = |snapshot: &LogSnapshot| snapshot.sequence() + 1 >= extent.first;
+        let begins_there = |snapshot: &LogSnapshot| snapshot.place.sequence + 1 >= extent.first;
         let mut snapshots = snapshots.into_iter().filter(begins_there).peekable();
-        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.sequence() == 0;
+        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.place.sequence == 0;
         let (mut place, mut hub) = match snapshots.next_if(begins) {
             Some(LogSnapshot { place, hub }) => (place, hub),
             None => {
@@ -160,7 +160,7 @@ impl Check {
                 self.apply(&next, &mut hub);
                 place = next.after;
                 if let Some(snapshot) =
-                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence)
+                    snapshots.next_if(|snapshot| snapshot.place.sequence == place.sequence)
                 {
                     self.compare_snapshot(&snapshot, (&place, &hub));
                 }
@@ -168,7 +168,7 @@ impl Check {
             from = to + 1;
         }
         for snapshot in snapshots {
-            let (last, sequence) = (extent.last, snapshot.sequence());
+            let (last, sequence) = (extent.last, snapshot.place.sequence);
             self.differs(format!(
                 "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
             ));
@@ -249,7 +249,7 @@ impl Check {
     fn compare_snapshot(&mut self, snapshot: &LogSnapshot, (place, hub): (&Place, &Hub)) {
         self.digests += 1;
         if snapshot.place != *place || snapshot.hub.digest() != self.digest(hub).1 {
-            let sequence = snapshot.sequence();
+            let sequence = snapshot.place.sequence;
             self.differs(format!(
                 "the snapshot at {sequence} is not the state that follows from the log"
             ));

@@ -54,7 +54,8 @@ pub(crate) async fn verify(
         hub_digest: None,
     };
     let snapshots = check.snapshots().await?;
-    let (Extent { first, last }, at) = (extent, snapshots.iter().map(LogSnapshot::sequence));
+    let Extent { first, last } = extent;
+    let at = snapshots.iter().map(|snapshot| snapshot.place.sequence);
     let at: Vec<_> = at.collect();
     let mut text = format!("log        records {first} to {last}, snapshots at {at:?}\n");
     text.extend(check.follow(extent, snapshots).await);
@@ -82,7 +83,8 @@ impl Compared {
             .map_err(|error| format!("{path}: {error}"))?
             .chain
             .last();
-        let first = reader.first().map_err(UpkeepError::database(folder))?;
+        let first = reader.first_after(Position(0));
+        let first = first.map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,
             path,

@@ -81,6 +81,9 @@ impl Hub {
 
     /// The next timer that is due at or before `by`, with its instant.
     pub(super) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
+        if !self.timers.may_have(by) {
+            return None;
+        }
         let mut timers = std::mem::take(&mut self.timers);
         let next = timers.next(by, |timer| self.deadline_of(timer));
         self.timers = timers;

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use chat_types::{mix, mix_bytes, mix_lanes};
+use chat_types::{mix, mix_bytes};
 use serde::{Deserialize, Serialize};
 
 /// A value, and its fingerprint since the last mutable access. A large state of such values is

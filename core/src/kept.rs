@@ -9,12 +9,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use chat_types::{Event, RoomId, Seq};
 
 /// The events, in the order of their places.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Vec<(Seq, Arc<Event>)>")]
 pub(crate) struct Kept {
     /// The first and the last slot hold an event. A slot between them is empty after its event was
     /// removed. When half of the slots are empty, they are compacted.
@@ -247,14 +248,13 @@ impl Serialize for Kept {
     }
 }
 
-impl<'de> Deserialize<'de> for Kept {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let events = Vec::<(Seq, Arc<Event>)>::deserialize(deserializer)?;
+impl From<Vec<(Seq, Arc<Event>)>> for Kept {
+    fn from(events: Vec<(Seq, Arc<Event>)>) -> Self {
         let slots = events.into_iter().map(|(seq, event)| (seq, Some(event)));
-        Ok(Self {
+        Self {
             slots: slots.collect(),
             shares: None,
-        })
+        }
     }
 }
 

@@ -24,21 +24,9 @@ mod stick;
 mod table;
 mod timer;
 
-use chat_types::reject;
-
-pub use chat_types::reject::{
-    Accepted, Argument, Ending, LineFault, NameFault, NameHolder, Reject,
-};
-pub use chat_types::{
-    Address, Answer, Attendance, Body, BreakKind, Call, Caller, Code, Command, Config, ConfigError,
-    Continuity, Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied,
-    Item, LINE_SHOWN, LostRange, MemberView, Membership, MessageId, Notice, NoticeKind, Operate,
-    Page, ParticipantView, Position, Read, Reader, Reply, Report, RequestKey, Response, RoomId,
-    RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, Ticket, Time, UserId, WasWaiting, Who,
-    config,
-};
+pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder};
+pub use chat_types::*;
 pub use counters::{Counters, StickMove};
-pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
     Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
     Size,

@@ -53,7 +53,6 @@ const MAX_PAUSE: Span = Span::secs(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Call(Ticket),
-    Break(Ticket),
     Open {
         ticket: Ticket,
         user: UserId,
@@ -66,7 +65,7 @@ impl Origin {
     /// The call that the entry decides.
     const fn ticket(self) -> Option<Ticket> {
         match self {
-            Self::Call(ticket) | Self::Break(ticket) | Self::Open { ticket, .. } => Some(ticket),
+            Self::Call(ticket) | Self::Open { ticket, .. } => Some(ticket),
             Self::Node => None,
         }
     }

@@ -155,7 +155,7 @@ impl Room {
             return None;
         };
         *turns += 1;
-        let Limit::At(limit) = limit else { return None };
+        let limit = limit.limit()?;
         Some(limit.saturating_sub(*turns))
     }
 

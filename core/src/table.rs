@@ -3,10 +3,10 @@
 use std::hash::Hash;
 
 use rustc_hash::FxBuildHasher;
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::digest::{Printed, fingerprint, mix};
+use crate::digest::{Printed, fingerprint};
+use crate::mix;
 
 #[expect(
     clippy::disallowed_types,
@@ -88,12 +88,9 @@ impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Table<K, Printed<V>> {
 
 impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Serialize for Table<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The length comes first: formats without delimiters need it.
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for key in self.sorted_keys() {
-            map.serialize_entry(&key, &self.0[&key])?;
-        }
-        map.end()
+        // Their number is known, and comes first: formats without delimiters need it.
+        let keys = self.sorted_keys().into_iter();
+        serializer.collect_map(keys.map(|key| (key, &self.0[&key])))
     }
 }
 

@@ -75,24 +75,14 @@ impl Timers {
             .is_some_and(|armed| *armed <= deadline)
     }
 
-    /// The next timer that is due at or before `by`, with its deadline as `deadline_of` returns it.
-    ///
-    /// No entry is later than its owner's deadline. So if the first entry is later than `by`, which
-    /// is the usual case, no owner is asked.
-    #[inline]
-    pub(crate) fn next(
-        &mut self,
-        by: Time,
-        deadline_of: impl Fn(Timer) -> Option<Time>,
-    ) -> Option<(Time, Timer)> {
-        match self.heap.peek() {
-            Some(Reverse((at, _))) if *at <= by => self.next_due(by, deadline_of),
-            Some(_) | None => None,
-        }
+    /// Whether a timer may be due at or before `by`. No entry is later than its owner's deadline. So
+    /// if the first entry is later, which is the usual case, no owner is asked.
+    pub(crate) fn may_have(&self, by: Time) -> bool {
+        self.heap.peek().is_some_and(|Reverse((at, _))| *at <= by)
     }
 
-    /// The next timer, where the first entry is due.
-    fn next_due(
+    /// The next timer that is due at or before `by`, with its deadline as `deadline_of` returns it.
+    pub(crate) fn next(
         &mut self,
         by: Time,
         deadline_of: impl Fn(Timer) -> Option<Time>,

@@ -78,7 +78,7 @@ use server_chat::driver::{self, Running};
 use server_chat::identity::Secrets;
 use server_chat::metrics::Metrics;
 use server_chat::service::Service;
-use server_nats::{Log, LogOptions, LogReader};
+use server_nats::{Log, LogReader};
 use server_settings::ClusterSettings;
 use server_settings::cli::ReadsRule;
 use server_settings::os_error::reason;
@@ -119,8 +119,7 @@ pub(crate) async fn start(
     let mut own = found
         .map(|given| journal::find(given, limits))
         .transpose()?;
-    let log_options = options(cluster)?;
-    let log = Log::open(&log_options).await?;
+    let log = Log::open(cluster).await?;
     let identity = beginning::identity(log.reader(), own.as_ref()).await?;
     let origin = identity.origin();
     let settings = Settings {
@@ -160,8 +159,9 @@ pub(crate) async fn start(
         standing,
     };
     membership.keep("measures", measures::watch);
+    let watched = cluster.clone();
     membership.keep("servers", move |member| {
-        measures::watch_servers(member, log_options.clone())
+        measures::watch_servers(member, watched.clone())
     });
     membership.keep("owner", owner::serve);
     membership.keep("resign", move |member| {
@@ -197,18 +197,6 @@ fn keep(
     };
     let past = History::start(&folder, &server.limits, &past).map_err(no_thread)?;
     Ok(Keeper::start(kept, (reader, origin), past).map_err(no_thread)?)
-}
-
-fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
-    let realm = cluster.realm.parse();
-    Ok(LogOptions {
-        servers: cluster.servers.clone(),
-        credentials: cluster.credentials.clone(),
-        authority: cluster.authority.clone(),
-        realm: realm.map_err(|why| format!("--cluster-realm: {why}"))?,
-        monitors: cluster.monitors.clone(),
-        is_vouched_for: cluster.trust_servers,
-    })
 }
 
 /// This process as a member: another start of it is another member to the log.

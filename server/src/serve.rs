@@ -176,7 +176,7 @@ impl Core {
     fn limited(settings: &Settings, service: Service, running: Running) -> Self {
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
-            memory: settings.memory_limit.bytes(),
+            memory: settings.memory_limit,
             ..capacity::Limits::default()
         };
         let limits = limits.for_core(&settings.limits).within_memory();

@@ -119,7 +119,8 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     // The marks are read first: the journal only grows.
     let marks = reader.marks().map_err(UpkeepError::file(data))?;
     bundle.marks(&marks, &mut bytes);
-    let first = reader.first().map_err(UpkeepError::database(data))?;
+    let first = reader.first_after(Position(0));
+    let first = first.map_err(UpkeepError::database(data))?;
     let needed_from = Position(first.map_or(0, |first| first.0 - 1));
     let mut is_whole = needed_from == Position(0) && first.is_some();
     let snapshots = snapshots(&reader).map_err(UpkeepError::file(data))?;

@@ -136,7 +136,7 @@ mod timing;
 
 pub use envelope::{FORMAT, MAX_ENVELOPE_BYTES, MemberId, Unfit};
 pub use member::{Due, Member, MemberError, Reads, Role, Settings};
-pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Refusal, Source};
+pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 pub use place::{Next, Owner, Place};
 pub use snapshot::LogSnapshot;
 pub use timing::{

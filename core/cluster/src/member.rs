@@ -28,7 +28,7 @@ use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Tim
 use chat_journal::Origin;
 
 use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
-use crate::output::{AppendId, Output, Refusal};
+use crate::output::{AppendId, Output};
 use crate::place::{Owner, Place};
 use crate::snapshot::LogSnapshot;
 use crate::timing::Now;
@@ -284,8 +284,7 @@ impl Member {
     }
 
     fn refuse(&mut self, ticket: Ticket, earlier: Earlier) {
-        self.outputs
-            .push_back(Output::Moved(Refusal { ticket, earlier }));
+        self.outputs.push_back(Output::Moved { ticket, earlier });
     }
 
     /// Gives up the ownership cleanly: takes nothing new, finishes what it has, and leaves

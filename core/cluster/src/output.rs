@@ -67,7 +67,13 @@ pub enum Output {
     /// what it causes for others follow.
     Admitted(Ticket),
     /// Refuse the call: another member has to take it.
-    Moved(Refusal),
+    Moved {
+        /// The call.
+        ticket: Ticket,
+        /// What is known of the request. `Unasked` and `None`: it has not taken effect, and will not.
+        /// `Unknown`: it may have taken effect, and a repetition with its key has the outcome.
+        earlier: Earlier,
+    },
     /// This member is the owner from here on.
     BecameOwner {
         /// Its epoch: the number of its claim.
@@ -85,16 +91,6 @@ pub enum Output {
     FetchSnapshot,
     /// Tell an operator.
     Alarm(Alarm),
-}
-
-/// A refusal of a call that another member has to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The call.
-    pub ticket: Ticket,
-    /// What is known of the request. `Unasked` and `None`: it has not taken effect, and will not.
-    /// `Unknown`: it may have taken effect, and a repetition with its key has the outcome.
-    pub earlier: Earlier,
 }
 
 /// A condition that an operator must know of.

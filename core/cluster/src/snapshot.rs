@@ -44,12 +44,6 @@ impl LogSnapshot {
         (hub.position() == place.chain.last()).then_some(Self { place, hub })
     }
 
-    /// The sequence of the last record that the state contains.
-    #[must_use]
-    pub const fn sequence(&self) -> u64 {
-        self.place.sequence
-    }
-
     /// A state with its place, as bytes.
     ///
     /// # Panics

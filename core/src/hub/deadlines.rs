@@ -81,19 +81,13 @@ impl Hub {
 
     /// The next timer that is due at or before `by`, with its instant.
     pub(super) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
-        let Self {
-            timers,
-            users,
-            rooms,
-            queue,
-            config,
-            ..
-        } = self;
-        timers.next(by, |timer| match timer {
-            Timer::Presence(user) => users.get(&user)?.deadline(),
-            Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
-            Timer::Patience(user) => queue.patience_until(user, config.interest_patience),
-        })
+        if !self.timers.may_have(by) {
+            return None;
+        }
+        let mut timers = std::mem::take(&mut self.timers);
+        let next = timers.next(by, |timer| self.deadline_of(timer));
+        self.timers = timers;
+        next
     }
 
     /// Resumes after downtime. Deadlines move by its length, so that no participant is evicted

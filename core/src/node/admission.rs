@@ -115,10 +115,8 @@ impl Node {
         }
         if takes_break {
             self.delayed.expect(ticket, user);
-            self.push(Origin::Break(ticket), entry);
-        } else {
-            self.push(Origin::Call(ticket), entry);
         }
+        self.push(Origin::Call(ticket), entry);
         Ok(())
     }
 

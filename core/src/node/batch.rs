@@ -112,8 +112,7 @@ impl Node {
                 self.continuity = Continuity::Whole;
             }
             match *origin {
-                Origin::Call(ticket) => self.answer_call(ticket, outcome),
-                Origin::Break(ticket) => self.answer_breaks(now, ticket, outcome),
+                Origin::Call(ticket) => self.answer_call(now, ticket, outcome),
                 Origin::Open {
                     ticket,
                     user,
@@ -134,20 +133,12 @@ impl Node {
         }
     }
 
-    /// Answers the call and those that joined it.
-    fn answer_call(&mut self, ticket: Ticket, outcome: Outcome) {
+    /// Answers the call and those that joined it, or delays their answers.
+    fn answer_call(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         for joined in self.retries.take(ticket) {
-            self.reply(joined, outcome.clone().map(Response::Done));
+            self.answer(now, joined, outcome.clone());
         }
-        self.reply(ticket, outcome.map(Response::Done));
-    }
-
-    /// Answers the break and those that joined it, or delays their answers.
-    fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
-        for joined in self.retries.take(ticket) {
-            self.answer_break(now, joined, outcome.clone());
-        }
-        self.answer_break(now, ticket, outcome);
+        self.answer(now, ticket, outcome);
     }
 
     fn opened(&mut self, ticket: Ticket, user: UserId, after: Option<Seq>, outcome: Outcome) {
@@ -196,11 +187,7 @@ impl Node {
             match origin {
                 Origin::Call(ticket) => {
                     let outcome = self.after_failure(&entry, reject);
-                    self.answer_call(ticket, outcome);
-                }
-                Origin::Break(ticket) => {
-                    let outcome = self.after_failure(&entry, reject);
-                    self.answer_breaks(now, ticket, outcome);
+                    self.answer_call(now, ticket, outcome);
                 }
                 Origin::Open { ticket, .. } => {
                     self.streams.opened(ticket);

@@ -120,8 +120,8 @@ impl Node {
         Ok(())
     }
 
-    /// Sends the answer to a decided break, now or when it is due.
-    pub(super) fn answer_break(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
+    /// Sends the answer to a decided command: now, or when it is due if the command was a break.
+    pub(super) fn answer(&mut self, now: Time, ticket: Ticket, outcome: Outcome) {
         let wanted = self.delayed.decided(ticket);
         match outcome {
             Ok(Reply::OnBreak {

@@ -3,7 +3,7 @@
 use chat_types::{Earlier, Ticket};
 use std::collections::VecDeque;
 
-use super::{Node, Origin, Output};
+use super::{Node, Output};
 use crate::hub::Hub;
 use chat_types::Entry;
 
@@ -45,7 +45,7 @@ impl Node {
         let waiting = waiting.map(|(origin, entry)| (*origin, entry, InFlight::Absent));
         for (origin, entry, fate) in flying.chain(waiting) {
             if let Some(ticket) = origin.ticket() {
-                unanswered.push((ticket, known(origin, entry, fate)));
+                unanswered.push((ticket, known(entry, fate)));
                 let joined = self.retries.take(ticket).into_iter();
                 unanswered.extend(joined.map(|joined| (joined, Earlier::Unknown)));
             }
@@ -64,13 +64,11 @@ impl Node {
 }
 
 /// What is known of the request of a call without an answer.
-const fn known(origin: Origin, entry: &Entry, fate: InFlight) -> Earlier {
-    let is_call = matches!(origin, Origin::Call(_) | Origin::Break(_));
-    match fate {
-        InFlight::Absent if is_call && matches!(entry, Entry::Call { key: Some(_), .. }) => {
+const fn known(entry: &Entry, fate: InFlight) -> Earlier {
+    match (fate, entry) {
+        (InFlight::Absent, Entry::Call { key: Some(_), .. }) | (InFlight::Unknown, _) => {
             Earlier::Unknown
         }
-        InFlight::Absent => Earlier::Unasked,
-        InFlight::Unknown => Earlier::Unknown,
+        (InFlight::Absent, _) => Earlier::Unasked,
     }
 }

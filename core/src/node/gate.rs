@@ -55,9 +55,7 @@ struct Rate {
 
 impl Rate {
     fn new(limit: RateLimit) -> Option<Self> {
-        let RateLimit::At(Bucket { per_second, burst }) = limit else {
-            return None;
-        };
+        let Bucket { per_second, burst } = limit.limit()?;
         let interval = Span(1_000_000 / u64::from(per_second).max(1)).max(Span(1));
         Some(Self {
             interval,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use chat_types::{
-    Call, Command, Earlier, Entry, Reply, RequestKey, Response, SecretHash, Ticket, Time, UserId,
+    Call, Command, Earlier, Entry, Reply, RequestKey, SecretHash, Ticket, Time, UserId,
 };
 
 use super::{Node, Origin};
@@ -18,12 +18,14 @@ use crate::table::Table;
 /// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);
 
+/// The latest call of each identity, and the fingerprint of its command.
+type Index = Table<Name, (Ticket, u64)>;
+
 /// The calls with a key that wait for the journal, and the calls that joined them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retries {
-    /// Built when a refusal first needs it, and updated while entries are pending. Holds the latest
-    /// call of each identity, and the fingerprint of its command.
-    index: Option<Table<Name, (Ticket, u64)>>,
+    /// Built when a refusal first needs it, and updated while entries are pending.
+    index: Option<Index>,
     /// Pairs of a call that waits for the journal and a call that joined it.
     joined: BTreeSet<(Ticket, Ticket)>,
 }
@@ -36,19 +38,15 @@ impl Retries {
 
     /// Adds a proposed entry.
     pub(super) fn propose(&mut self, origin: Origin, entry: &Entry) {
-        if let (Some(index), Some((name, ticket, command))) =
-            (&mut self.index, keyed(origin, entry))
-        {
-            index.insert(name, (ticket, fingerprint(command)));
+        if let Some(index) = &mut self.index {
+            add(index, origin, entry);
         }
     }
 
     /// Removes an entry that was committed or failed.
     pub(super) fn settle(&mut self, origin: Origin, entry: &Entry) {
-        if let (Some(index), Some((name, ticket, _))) = (&mut self.index, keyed(origin, entry))
-            && index
-                .get(&name)
-                .is_some_and(|(latest, _)| *latest == ticket)
+        if let (Some(index), Some((name, _))) = (&mut self.index, keyed(entry))
+            && index.get(&name).map(|(latest, _)| *latest) == origin.ticket()
         {
             index.remove(&name);
         }
@@ -73,17 +71,21 @@ impl Retries {
     }
 }
 
-fn keyed(origin: Origin, entry: &Entry) -> Option<(Name, Ticket, &Command)> {
-    let (Origin::Call(ticket) | Origin::Break(ticket)) = origin else {
-        return None;
-    };
+/// Adds an entry, if it is a call with a key.
+fn add(index: &mut Index, origin: Origin, entry: &Entry) {
+    if let (Some((name, command)), Some(ticket)) = (keyed(entry), origin.ticket()) {
+        index.insert(name, (ticket, fingerprint(command)));
+    }
+}
+
+fn keyed(entry: &Entry) -> Option<(Name, &Command)> {
     if let Entry::Call {
         caller,
         key: Some(key),
         command,
     } = entry
     {
-        return Some(((caller.handle(), *key), ticket, command));
+        return Some(((caller.handle(), *key), command));
     }
     None
 }
@@ -120,10 +122,8 @@ impl Node {
             self.check_delayed_space(Some(user))
                 .map_err(|reject| reject.with_earlier(Earlier::Unknown))?;
             self.delayed.expect(ticket, Some(user));
-            self.answer_break(now, ticket, outcome);
-            return Ok(());
         }
-        self.reply(ticket, outcome.map(Response::Done));
+        self.answer(now, ticket, outcome);
         Ok(())
     }
 
@@ -135,9 +135,7 @@ impl Node {
         entry: &Entry,
         reject: Reject,
     ) -> Outcome<()> {
-        let Some((name, _, command)) = keyed(Origin::Call(ticket), entry) else {
-            return Err(reject);
-        };
+        let (name, command) = keyed(entry).ok_or(reject)?;
         refuse_if(!reject.kind().is_retryable(), reject)?;
         let Some((first, request)) = self.in_flight(name) else {
             return Err(reject.with_earlier(Earlier::None));
@@ -158,9 +156,7 @@ impl Node {
     /// The answer to this call after a failed append: the outcome of an earlier attempt, if one was
     /// committed after this call was admitted.
     pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Outcome {
-        let Some((name, _, command)) = keyed(Origin::Call(Ticket(0)), entry) else {
-            return Err(reject);
-        };
+        let (name, command) = keyed(entry).ok_or(reject)?;
         let user = self.hub.user_by_handle(&name.0);
         if let Some(outcome) = user.and_then(|user| self.hub.recall(user, name.1, command)) {
             return outcome;
@@ -182,13 +178,11 @@ impl Node {
             ..
         } = self;
         let index = retries.index.get_or_insert_with(|| {
-            let mut index = Table::default();
+            let mut index = Index::default();
             let batch = origins.iter().zip(entries.iter());
             let rest = proposed.iter().map(|(origin, entry)| (origin, entry));
             for (origin, entry) in batch.chain(rest) {
-                if let Some((name, ticket, command)) = keyed(*origin, entry) {
-                    index.insert(name, (ticket, fingerprint(command)));
-                }
+                add(&mut index, *origin, entry);
             }
             index
         });

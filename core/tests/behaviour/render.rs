@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use chat_core::{
-    Attendance, Body, Event, Gap, Hub, Item, MemberView, Notice, NoticeKind, Page, Reject, Reply,
-    Span, Time, UserId, WasWaiting, Who,
+    Body, Event, Gap, Hub, Item, MemberView, Notice, NoticeKind, Page, Reject, Reply, Span, Time,
+    UserId, WasWaiting, Who,
 };
 
 /// An instant as the script writes it: the span since its beginning.
@@ -186,11 +186,7 @@ pub(crate) fn page(page: &Page) -> String {
 
 pub(crate) fn members(members: &[MemberView]) -> String {
     let one = |member: &MemberView| {
-        let presence = match member.presence {
-            Attendance::Present => "present",
-            Attendance::Reconnecting => "reconnecting",
-            Attendance::Away => "away",
-        };
+        let presence = member.presence.name();
         format!(
             "{} {presence} since {}",
             shown(&member.who),

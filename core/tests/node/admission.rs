@@ -147,16 +147,6 @@ fn sizes_count_the_stick_line_and_addresses() {
 }
 
 #[test]
-fn what_is_asked_and_what_is_in_flight_are_both_pending() {
-    let mut shell = Shell::pair();
-    shell.call(send("ann", "one"));
-    shell.append();
-    shell.call(send("ann", "two"));
-    shell.call(send("ann", "three"));
-    assert_eq!(shell.node.load().pending, 3);
-}
-
-#[test]
 fn the_limits_of_a_node_follow_from_its_configuration() {
     let shell = Shell::new(Config {
         max_participants: 10,

@@ -7,17 +7,6 @@ use chat_core::{
 use crate::shell::{Shell, TYPING, check, handle, keyed, secret, send, stream, text};
 
 #[test]
-fn nothing_leaves_before_its_cause_is_committed() {
-    let mut shell = Shell::pair();
-    let said = shell.call(send("ann", "hi"));
-    shell.append();
-    shell.drain();
-    assert_eq!(shell.outcome(said), None);
-    shell.land();
-    assert!(shell.is_sent(said));
-}
-
-#[test]
 fn a_failed_append_applies_nothing_and_heals() {
     let mut shell = Shell::pair();
     let digest = shell.node.hub().digest();
@@ -155,14 +144,17 @@ fn a_journal_replayed_is_the_state_it_came_from() {
 }
 
 #[test]
-fn the_next_batch_waits_for_the_one_in_flight() {
+fn the_next_batch_and_all_answers_wait_for_the_one_in_flight() {
     let mut shell = Shell::pair();
     let batch = |shell: &mut Shell| shell.node.poll_batch(shell.now).map(<[Entry]>::len);
-    shell.call(send("ann", "one"));
+    let said = shell.call(send("ann", "one"));
     assert_eq!(batch(&mut shell), Some(1));
     shell.call(send("ann", "two"));
     assert_eq!(batch(&mut shell), None);
+    assert_eq!(shell.outcome(said), None);
+    assert_eq!(shell.node.load().pending, 2);
     shell.land();
+    assert!(shell.is_sent(said));
     assert_eq!(batch(&mut shell), Some(1));
 }
 

@@ -236,6 +236,17 @@ config! {
     max_batch: u32 = 1_024, Takes::Count(1, 10_000_000);
 }
 
+impl<T> Limit<T> {
+    /// The limit; none if there is none.
+    #[must_use]
+    pub fn limit(self) -> Option<T> {
+        match self {
+            Self::At(limit) => Some(limit),
+            Self::None => None,
+        }
+    }
+}
+
 impl RateLimit {
     /// A bucket of this average rate and this burst.
     #[must_use]
@@ -351,14 +362,14 @@ impl Limited for Bucket {
 }
 
 /// The written form of a limit. Formats for machines serialise an option instead.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum OrNone<T> {
     Value(T),
     None(NoLimit),
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum NoLimit {
     None,
@@ -366,16 +377,12 @@ enum NoLimit {
 
 impl<T: Serialize> Serialize for Limit<T> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let value = match self {
-            Self::At(value) => Some(value),
-            Self::None => None,
-        };
-        if !s.is_human_readable() {
-            return value.serialize(s);
+        match (self, s.is_human_readable()) {
+            (Self::At(value), true) => value.serialize(s),
+            (Self::None, true) => s.serialize_unit_variant("NoLimit", 0, "none"),
+            (Self::At(value), false) => s.serialize_some(value),
+            (Self::None, false) => s.serialize_none(),
         }
-        value
-            .map_or(OrNone::None(NoLimit::None), OrNone::Value)
-            .serialize(s)
     }
 }
 

@@ -187,30 +187,27 @@ impl Reject {
     /// `rate_limited`, before anybody has looked for earlier attempts.
     #[must_use]
     pub const fn rate_limited(retry_after: Span) -> Self {
-        let earlier = Earlier::Unasked;
         Self::RateLimited {
             retry_after,
-            earlier,
+            earlier: Earlier::Unasked,
         }
     }
 
     /// `overloaded`, before anybody has looked for earlier attempts.
     #[must_use]
     pub const fn overloaded(retry_after: Span) -> Self {
-        let earlier = Earlier::Unasked;
         Self::Overloaded {
             retry_after,
-            earlier,
+            earlier: Earlier::Unasked,
         }
     }
 
     /// `storage_unavailable`, before anybody has looked for earlier attempts.
     #[must_use]
     pub const fn storage_unavailable(retry_after: Span) -> Self {
-        let earlier = Earlier::Unasked;
         Self::StorageUnavailable {
             retry_after,
-            earlier,
+            earlier: Earlier::Unasked,
         }
     }
 

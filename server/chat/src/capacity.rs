@@ -53,7 +53,6 @@ mod rate;
 mod turns;
 
 use chat_core::Config;
-use chat_core::config::RateLimit;
 
 pub use memory::Memory;
 pub use pool::{Full, Pool, Reservation, Share};
@@ -79,24 +78,16 @@ impl Limits {
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
-        let rated = match config.rate_limit {
-            RateLimit::At(bucket) => Some(u64::from(bucket.per_second)),
-            RateLimit::None => None,
-        };
+        let rated = config.rate_limit.limit();
+        let rated = rated.map(|bucket| u64::from(bucket.per_second));
         let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));
         Self {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
             large: self.large.map(|speed| speed.for_participants(participants)),
-            requests: requests.map(|per_second| Speed {
-                per_second,
-                burst: per_second / 4,
-            }),
-            woken: requests.map(|per_second| Speed {
-                per_second,
-                burst: WOKEN,
-            }),
+            requests: requests.map(|calls| Speed::new(calls, calls / 4)),
+            woken: requests.map(|calls| Speed::new(calls, WOKEN)),
             archive: rated.and(self.archive),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| {
@@ -171,10 +162,7 @@ impl Speed {
     /// This rate, scaled from the usual number of participants to `participants`.
     fn for_participants(self, participants: u64) -> Self {
         let scaled = |amount: u64| amount.saturating_mul(participants.max(USUAL)) / USUAL;
-        Self {
-            per_second: scaled(self.per_second),
-            burst: scaled(self.burst),
-        }
+        Self::new(scaled(self.per_second), scaled(self.burst))
     }
 }
 
@@ -310,6 +298,8 @@ impl Default for Capacity {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::config::RateLimit;
+
     use super::*;
 
     #[test]

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use chat_core::{Call, Earlier, Node, Reject, Response, Ticket, UserId};
+use chat_core::{Call, Earlier, Node, Reject, Response, Ticket};
 use serde::{Deserialize, Serialize};
 use server_storage::clock::Clock;
 use server_storage::journal::{Journal, NoWrite};
@@ -49,9 +49,6 @@ use turn::Turn;
 /// The largest number of calls in the channel; beyond it calls are refused as `overloaded`.
 pub const MAX_QUEUED: usize = 16_384;
 
-/// No participant: ids are assigned from 1 on.
-const NOBODY: UserId = UserId(0);
-
 /// The answer to a call, with the caller's context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answered {
@@ -59,17 +56,6 @@ pub struct Answered {
     pub outcome: Result<Response, Reject>,
     /// The caller's identity and rooms after the call.
     pub context: CallerContext,
-}
-
-/// A call about a participant that is named by its public id, which only the node can resolve.
-pub type Naming = Box<dyn FnOnce(UserId) -> Call + Send>;
-
-/// A request to the node.
-pub enum Request {
-    /// A call.
-    Call(Call),
-    /// A call about the participant with this public id.
-    About(Arc<str>, Naming),
 }
 
 /// A function that reads the state between two turns.
@@ -89,17 +75,15 @@ enum Input {
     Call {
         ticket: Ticket,
         from: chat_core::Address,
-        request: Request,
+        call: Call,
         /// The slot for a stream's events, if the call opens one.
         slot: Option<Arc<StreamSlot>>,
         sent: Instant,
         reply: oneshot::Sender<Settled>,
     },
     Look(Look),
-    /// The caller disconnected.
+    /// The caller, or the stream's reader, disconnected.
     Cancel(Ticket),
-    /// The stream's reader disconnected.
-    Close(Ticket),
     /// The stream's reader can take the next page.
     Ready(Ticket),
     /// Something was reported to the engine.

@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -111,15 +110,6 @@ pub fn may_mint(key: &str) -> bool {
     key.chars().count() >= MINTING_KEY_CHARS && distinct.len() >= MINTING_KEY_DISTINCT
 }
 
-/// The source of a registration, from which its handle is derived.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MintSource {
-    /// An address.
-    Address(Address),
-    /// A bearer token, a session, or the process on stdio, by its id.
-    Scope(Arc<str>),
-}
-
 /// The server's own secret, from which all others are derived.
 #[derive(Clone)]
 pub struct Secrets {
@@ -153,16 +143,18 @@ impl Secrets {
         Ok(Self::new(&secret))
     }
 
-    /// The handle of a registration with this key, equal for equal key and source. Another source
-    /// with the same key gets another handle.
+    /// The handle of a registration with this key, equal for equal key and source: the scope, which is a
+    /// bearer token, a session, or the process on stdio, by its id; without one the address. Another
+    /// source with the same key gets another handle.
     #[must_use]
-    pub fn handle_for_key(&self, key: &str, source: &MintSource) -> Handle {
-        let (kind, source) = match source {
-            MintSource::Address(address) => ("address", address.0.to_le_bytes().to_vec()),
-            MintSource::Scope(id) => ("scope", id.as_bytes().to_vec()),
+    pub fn handle_for_key(&self, key: &str, scope: Option<&str>, address: Address) -> Handle {
+        let address = address.0.to_le_bytes();
+        let (kind, source) = match scope {
+            Some(id) => ("scope", id.as_bytes()),
+            None => ("address", &address[..]),
         };
         let key: [u8; SECRET_BYTES] = self.code(kind, key.as_bytes());
-        let of = [&key[..], &source[..]].concat();
+        let of = [&key[..], source].concat();
         Handle(Self::written("h_", &self.code("handle", &of)))
     }
 
@@ -320,11 +312,10 @@ mod tests {
     #[test]
     fn one_key_mints_one_handle_and_another_server_another() {
         let key = "kJ3v9QmX2hTz7pLw8RbYcA";
-        let source = MintSource::Address(Address(7));
-        let handle = secrets().handle_for_key(key, &source);
-        assert_eq!(handle, secrets().handle_for_key(key, &source));
-        let other = Secrets::new(&[8; 32]);
-        assert_ne!(handle, other.handle_for_key(key, &source));
+        let of = |secrets: Secrets| secrets.handle_for_key(key, None, Address(7));
+        let handle = of(secrets());
+        assert_eq!(handle, of(secrets()));
+        assert_ne!(handle, of(Secrets::new(&[8; 32])));
         assert_eq!(handle.expose().len(), 24);
         assert_ne!(
             Secrets::random_handle().unwrap(),
@@ -334,14 +325,14 @@ mod tests {
 
     #[test]
     fn a_key_from_another_source_mints_another_handle() {
-        let handle =
-            |source: &MintSource| secrets().handle_for_key("kJ3v9QmX2hTz7pLw8RbYcA", source);
-        let address = MintSource::Address(Address(7));
-        assert_ne!(handle(&address), handle(&MintSource::Address(Address(8))));
-        let scope = |id: &str| MintSource::Scope(id.into());
-        assert_ne!(handle(&scope("a")), handle(&scope("b")));
-        let same_bytes = MintSource::Address(Address(u64::from_le_bytes(*b"abcdefgh")));
-        assert_ne!(handle(&scope("abcdefgh")), handle(&same_bytes));
+        let handle = |scope: Option<&str>, address| {
+            secrets().handle_for_key("kJ3v9QmX2hTz7pLw8RbYcA", scope, Address(address))
+        };
+        assert_ne!(handle(None, 7), handle(None, 8));
+        assert_ne!(handle(Some("a"), 7), handle(Some("b"), 7));
+        assert_eq!(handle(Some("a"), 7), handle(Some("a"), 8));
+        let same_bytes = u64::from_le_bytes(*b"abcdefgh");
+        assert_ne!(handle(Some("abcdefgh"), 7), handle(None, same_bytes));
     }
 
     #[test]
@@ -404,7 +395,7 @@ mod tests {
 
     #[test]
     fn secrets_do_not_print() {
-        let handle = secrets().handle_for_key("x", &MintSource::Address(Address(7)));
+        let handle = secrets().handle_for_key("x", None, Address(7));
         let reader = secrets().reader_of(&handle);
         let shown = format!("{handle:?} {reader:?} {:?}", secrets());
         assert_eq!(shown, "Handle(…) ReaderId(…) Secrets(…)");

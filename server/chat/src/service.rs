@@ -8,13 +8,15 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chat_core::{Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span};
+use chat_core::{
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span, UserId,
+};
 use serde_json::{Map, Value};
 use server_settings::Toolset;
 use server_storage::history::History;
 
 use crate::capacity::{Capacity, ENTRY, MAX_WAIT, Source, TEXT};
-use crate::driver::{Answered, NodeClient, Request};
+use crate::driver::{Answered, NodeClient};
 use crate::identity::{Handle, Secrets};
 use crate::metrics::Row;
 use crate::refusal::Refusal;
@@ -26,6 +28,9 @@ pub use crate::wire::{CallOutcome, Done, HandleUse};
 pub use caller::RequestOrigin;
 
 use caller::{IdentifiedCaller, turn_to_mint};
+
+/// No participant: ids are assigned from 1 on.
+const NOBODY: UserId = UserId(0);
 
 /// The tools, for all transports. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -119,8 +124,8 @@ impl Service {
     }
 
     /// Calls the node, and reports a ban of the address.
-    async fn call(&self, address: Address, request: Request) -> Answered {
-        let answered = self.node.call(address, request).await;
+    async fn call(&self, address: Address, call: Call) -> Answered {
+        let answered = self.node.call(address, call).await;
         self.tell_banned(address, answered.outcome.as_ref().err());
         answered
     }
@@ -222,8 +227,10 @@ impl Service {
         };
         let may_wait =
             matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
-        let request = self.request(known, asked);
-        let mut answered = self.call(origin.address, request).await;
+        let mut answered = match self.call_of(known, asked).await {
+            Ok(call) => self.call(origin.address, call).await,
+            Err(reject) => self.node.refusal(reject),
+        };
         if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
             // One event answers the checks of a whole room; the answers of one source leave in
             // turn.
@@ -327,29 +334,33 @@ impl Service {
         turn.await.map_err(earlier)
     }
 
-    fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {
+    /// The call that makes this request.
+    async fn call_of(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Result<Call, Reject> {
+        let earlier = unasked(asked.key.as_deref());
         let key = asked.key.map(|key| self.secrets.request_key(&key));
         let caller = known.caller;
-        match asked.ask {
-            Ask::Command(command) | Ask::Minting(command, _) => {
-                Request::Call(command_call(caller, key, command))
+        Ok(match asked.ask {
+            Ask::Command(command) | Ask::Minting(command, _) => command_call(caller, key, command),
+            Ask::About(id, said, command) => {
+                let look = self
+                    .node
+                    .try_look(move |view| view.hub().user_by_public_id(&id));
+                let found = look.await.map_err(|reject| reject.with_earlier(earlier))?;
+                // One who is not registered is the node's to refuse.
+                command_call(caller, key, command(found.unwrap_or(NOBODY), said))
             }
-            Ask::About(user, said, command) => Request::About(
-                user,
-                Box::new(move |user| command_call(caller, key, command(user, said))),
-            ),
             Ask::Read(read) => read_call(&caller, read),
             Ask::Members(room, _) => read_call(&caller, Read::Members { room }),
             // A search reads the node only for its caller.
             Ask::Search(_) => read_call(&caller, Read::Mood),
-        }
+        })
     }
 
     /// Unregisters the participant, without registering one: its whole state is removed.
     pub async fn unregister(&self, handle: &Handle, origin: &RequestOrigin) -> Answered {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);
-        let answered = self.call(origin.address, Request::Call(call)).await;
+        let answered = self.call(origin.address, call).await;
         if answered.outcome.is_ok() {
             origin.forget(handle);
         }
@@ -373,9 +384,9 @@ fn command_call(caller: Caller, key: Option<RequestKey>, command: Command) -> Ca
     }
 }
 
-fn read_call(caller: &Caller, read: Read) -> Request {
-    Request::Call(Call::Read {
+fn read_call(caller: &Caller, read: Read) -> Call {
+    Call::Read {
         reader: Reader::Handle(caller.handle()),
         read,
-    })
+    }
 }

@@ -1,5 +1,6 @@
 //! The connection to the servers, and what reads the log over it.
 
+use std::fmt;
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,9 +10,11 @@ use async_nats::{
     Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ReconnectToServer, Server,
     ServerInfo,
 };
+use server_settings::ClusterSettings;
+use server_settings::realm::is_name;
 use tokio::time::{Instant, sleep};
 
-use crate::options::{LogOptions, OpenError, RealmName};
+use crate::error::OpenError;
 
 /// How often the connection is tested. The default of the library is a minute, for which a server
 /// that is paused would look alive.
@@ -40,15 +43,19 @@ const REQUEST: Duration = Duration::from_secs(3);
 pub struct LogReader {
     pub(crate) client: Client,
     pub(crate) context: Context,
-    pub(crate) realm: RealmName,
+    pub(crate) realm: String,
 }
 
 impl LogReader {
     /// Connects to the servers, and makes nothing there.
     ///
     /// # Errors
-    /// No server can be reached.
-    pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
+    /// The realm has no proper name, or no server can be reached.
+    pub async fn open(options: &ClusterSettings) -> Result<Self, OpenError> {
+        if !is_name(&options.realm) {
+            let why = "it must have 1 to 32 letters of a to z, digits and dashes";
+            return Err(OpenError::Unusable(format!("--cluster-realm: {why}")));
+        }
         let client = connect(options).await?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(REQUEST);
@@ -58,13 +65,41 @@ impl LogReader {
             realm: options.realm.clone(),
         })
     }
+
+    /// The stream of the records.
+    pub(crate) fn stream(&self) -> String {
+        format!("TS_{}", self.realm)
+    }
+
+    /// The stream of the realm's identity, which has one message.
+    pub(crate) fn identity_stream(&self) -> String {
+        format!("TS_{}_identity", self.realm)
+    }
+
+    /// The bucket of the snapshots.
+    pub(crate) fn bucket(&self) -> String {
+        format!("TS_{}_snapshots", self.realm)
+    }
+
+    /// The subject of this kind of message.
+    pub(crate) fn subject(&self, kind: &str) -> String {
+        format!("ts.{}.{kind}", self.realm)
+    }
+
+    /// The error of the snapshots.
+    pub(crate) fn no_snapshots(&self, why: impl fmt::Display) -> OpenError {
+        let bucket = self.bucket();
+        OpenError::Unusable(format!(
+            "--cluster: the snapshots in {bucket} cannot be read: {why}"
+        ))
+    }
 }
 
 /// Connects to one of the servers, and again whenever the connection is lost.
 ///
 /// # Errors
 /// No server answers, or all refuse.
-async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
+async fn connect(options: &ClusterSettings) -> Result<Client, OpenError> {
     let settings = ConnectOptions::new()
         .name("talking-stick")
         .ping_interval(PING)
@@ -108,7 +143,7 @@ fn in_turn() -> impl Fn(Vec<Server>, ServerInfo) -> Ready<Option<ReconnectToServ
 
 fn with_credentials(
     settings: ConnectOptions,
-    options: &LogOptions,
+    options: &ClusterSettings,
 ) -> Result<ConnectOptions, OpenError> {
     let Some(text) = options.credentials.as_deref() else {
         return Ok(settings);

@@ -16,9 +16,9 @@
 
 mod connection;
 mod endpoint;
+mod error;
 mod log;
 mod monitor;
-mod options;
 mod reader;
 mod requests;
 mod snapshots;
@@ -26,9 +26,9 @@ mod streams;
 
 pub use connection::LogReader;
 pub use endpoint::{Credit, Report};
+pub use error::OpenError;
 pub use log::Log;
 pub use monitor::faults;
-pub use options::{LogOptions, OpenError, RealmName};
 pub use reader::{Extent, LogState, RecordCopy};
 pub use requests::{CallError, Incoming, Serving};
 pub use snapshots::StoredSnapshot;

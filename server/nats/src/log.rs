@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, PUBLISH_TIMEOUT, ReadId, Source};
+use server_settings::ClusterSettings;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::connection::LogReader;
 use crate::endpoint::{Endpoint, Report, follow};
-use crate::options::{LogOptions, OpenError};
+use crate::error::OpenError;
 use crate::reader::RecordCopy;
 use crate::snapshots::StoredSnapshot;
 use crate::{monitor, streams};
@@ -37,12 +38,12 @@ impl Log {
     /// # Errors
     /// No server can be reached, or they do not keep what they acknowledge, or the streams have
     /// other settings.
-    pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
+    pub async fn open(options: &ClusterSettings) -> Result<Self, OpenError> {
         let reader = LogReader::open(options).await?;
         let unfit = |why| OpenError::Unusable(format!("--cluster: {why}"));
         monitor::check_connected(&reader.client).map_err(unfit)?;
         let replicas = streams::make(&reader).await?;
-        let checked = monitor::check_all(&reader.context, options).await;
+        let checked = monitor::check_all(&reader, options).await;
         checked.map_err(unfit)?;
         tracing::info!(realm = %options.realm, replicas, "the cluster's log is open");
         Ok(Self {
@@ -86,7 +87,7 @@ impl Log {
             let reader = &endpoint.reader;
             let found = match source {
                 Source::Leader => {
-                    let found = reader.by_leader(&reader.realm.stream(), sequence).await;
+                    let found = reader.by_leader(&reader.stream(), sequence).await;
                     endpoint.ended(found != RecordCopy::Unanswered).await;
                     found
                 }

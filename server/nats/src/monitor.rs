@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_nats::Client;
-use async_nats::jetstream::Context;
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Bytes;
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
 use serde::Deserialize;
 use serde_json::Value;
+use server_settings::ClusterSettings;
 
-use crate::options::{LARGEST_MESSAGE, LogOptions};
+use crate::connection::LogReader;
+use crate::streams::LARGEST_MESSAGE;
 
 /// The oldest version of the servers: older ones have lost acknowledged records.
 const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
@@ -47,8 +48,8 @@ pub(crate) fn check_connected(client: &Client) -> Result<(), String> {
 
 /// Checks the servers that have a replica of the log. Most must answer. One that is down stores
 /// nothing; `faults` checks it once it answers.
-pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), String> {
-    if options.is_vouched_for {
+pub(crate) async fn check_all(reader: &LogReader, options: &ClusterSettings) -> Result<(), String> {
+    if options.trust_servers {
         return Ok(());
     }
     if options.monitors.is_empty() {
@@ -73,7 +74,7 @@ pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result
         }
         tracing::warn!(%fault, "most servers of the log answer, and the member starts");
     }
-    let replicas = replicas(context, options).await;
+    let replicas = replicas(reader).await;
     let mut unwatched = replicas.into_iter().filter(|name| !watched.contains(name));
     // A silent server may be the one.
     match unwatched.nth(silences) {
@@ -86,9 +87,9 @@ pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result
 
 /// Returns what is wrong with the servers that answer now: one that was down when the log was opened, or
 /// that has started with other settings since.
-pub async fn faults(options: &LogOptions) -> Vec<String> {
+pub async fn faults(options: &ClusterSettings) -> Vec<String> {
     let mut faults = Vec::new();
-    if !options.is_vouched_for {
+    if !options.trust_servers {
         for monitor in &options.monitors {
             let answer = asked(monitor).await.ok();
             faults.extend(answer.and_then(|varz| check_server(varz).err()));
@@ -105,8 +106,8 @@ async fn asked(monitor: &str) -> Result<Varz, String> {
 }
 
 /// The names of the servers that have a replica. A server that is alone names none.
-async fn replicas(context: &Context, options: &LogOptions) -> Vec<String> {
-    let stream = context.get_stream(options.realm.stream()).await;
+async fn replicas(reader: &LogReader) -> Vec<String> {
+    let stream = reader.context.get_stream(reader.stream()).await;
     let Some(cluster) = stream
         .ok()
         .and_then(|stream| stream.cached_info().cluster.clone())

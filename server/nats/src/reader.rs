@@ -17,7 +17,7 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::{LogReader, retried};
-use crate::options::OpenError;
+use crate::error::OpenError;
 use crate::streams::{AGAIN, PATIENCE};
 
 /// The time limit of one read.
@@ -74,7 +74,7 @@ impl LogReader {
     /// # Errors
     /// The servers do not answer.
     pub async fn extent(&self) -> Result<Extent, OpenError> {
-        let stream = self.realm.stream();
+        let stream = self.stream();
         let is_absent = |error: &GetStreamError| {
             matches!(error.kind(), GetStreamErrorKind::JetStream(error)
                 if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
@@ -99,7 +99,7 @@ impl LogReader {
     /// # Errors
     /// The servers do not answer.
     pub async fn identity(&self, drawn: Option<&[u8]>) -> Result<Option<Vec<u8>>, OpenError> {
-        let stream = self.realm.identity_stream();
+        let stream = self.identity_stream();
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             if let Some(drawn) = drawn {
@@ -149,7 +149,7 @@ impl LogReader {
         from: u64,
         max_batch: i64,
     ) -> Result<Ordered, async_nats::Error> {
-        let stream = self.context.get_stream_no_info(self.realm.stream()).await?;
+        let stream = self.context.get_stream_no_info(self.stream()).await?;
         let config = OrderedConfig {
             deliver_policy: DeliverPolicy::ByStartSequence {
                 start_sequence: from,
@@ -170,7 +170,7 @@ impl LogReader {
                 copies.push(bytes);
             }
         };
-        add(self.by_leader(&self.realm.stream(), sequence).await);
+        add(self.by_leader(&self.stream(), sequence).await);
         for _ in 0..REPLICAS_ASKED {
             add(self.by_replica(sequence).await);
         }
@@ -196,7 +196,7 @@ impl LogReader {
     /// A record of the log, by any replica.
     pub(crate) async fn by_replica(&self, sequence: u64) -> RecordCopy {
         let read = async {
-            let stream = self.context.get_stream_no_info(self.realm.stream()).await;
+            let stream = self.context.get_stream_no_info(self.stream()).await;
             Some(match stream.ok()?.direct_get(sequence).await {
                 Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
                 Err(error) if is_silence(&error.kind()) => return None,
@@ -218,7 +218,7 @@ impl LogReader {
         let mut replica = RecordCopy::Unanswered;
         for _ in 0..ATTEMPTS {
             if leader == RecordCopy::Unanswered {
-                leader = self.by_leader(&self.realm.stream(), sequence).await;
+                leader = self.by_leader(&self.stream(), sequence).await;
             }
             if replica == RecordCopy::Unanswered {
                 replica = self.by_replica(sequence).await;
@@ -237,8 +237,9 @@ impl LogReader {
 
     /// The state of the log; none if the servers do not answer.
     pub async fn state(&self) -> Option<LogState> {
-        let log = self.state_of(self.realm.stream()).await?;
-        let snapshots = self.state_of(self.realm.snapshot_stream()).await?;
+        let log = self.state_of(self.stream()).await?;
+        // The bucket of the snapshots is kept in this stream.
+        let snapshots = self.state_of(format!("OBJ_{}", self.bucket())).await?;
         let seconds = match snapshots.messages {
             0 => 0,
             _ => snapshots.last_timestamp.unix_timestamp(),

@@ -92,7 +92,7 @@ impl LogReader {
             .payload(bytes.into())
             .headers(headers)
             .timeout(Some(LATEST));
-        let subject = self.realm.subject(kind);
+        let subject = self.subject(kind);
         match self.client.send_request(subject, request).await {
             Ok(answer) => outcome_of(&answer.payload),
             Err(error) => match error.kind() {
@@ -121,7 +121,7 @@ impl LogReader {
             return Err(CallError::NoOwner);
         }
         let request = Request::new().payload(bytes.into()).timeout(Some(patience));
-        let subject = self.realm.subject(kind);
+        let subject = self.subject(kind);
         let answer = self.client.send_request(subject, request).await;
         let answer = answer.map_err(|error| match error.kind() {
             RequestErrorKind::NoResponders => CallError::NoOwner,
@@ -140,7 +140,7 @@ impl LogReader {
         let Ok(mut subscriber) = client.subscribe(inbox.clone()).await else {
             return answers;
         };
-        let subject = self.realm.subject(kind);
+        let subject = self.subject(kind);
         let asked = client.publish_with_reply(subject, inbox, bytes.into());
         if asked.await.is_err() {
             return answers;
@@ -157,7 +157,7 @@ impl LogReader {
 
     /// Serves calls of this kind until the result is dropped. `None` if the connection has ended.
     pub async fn serve(&self, kind: &str) -> Option<Serving> {
-        let subject = self.realm.subject(kind);
+        let subject = self.subject(kind);
         let subscriber = self.client.subscribe(subject).await.ok()?;
         Some(Serving {
             client: self.client.clone(),

@@ -5,7 +5,7 @@ use futures_util::TryStreamExt as _;
 use tokio::io::AsyncReadExt as _;
 
 use crate::connection::LogReader;
-use crate::options::OpenError;
+use crate::error::OpenError;
 
 /// The number of snapshots that are kept. The log is purged below the oldest of them, so that a
 /// damaged one costs nothing.
@@ -33,15 +33,9 @@ impl LogReader {
     /// # Errors
     /// The object store cannot be read.
     pub async fn snapshots(&self) -> Result<Vec<(u64, Result<Vec<u8>, String>)>, OpenError> {
-        let bucket = self
-            .bucket()
-            .await
-            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
+        let (bucket, sequences) = self.stored().await?;
         let mut found = Vec::new();
-        for sequence in sequences(&bucket)
-            .await
-            .map_err(|why| OpenError::snapshots(&self.realm, why))?
-        {
+        for sequence in sequences {
             let bytes = read(&bucket, sequence).await;
             found.push((sequence, bytes.map_err(|error| error.to_string())));
         }
@@ -53,13 +47,7 @@ impl LogReader {
     /// # Errors
     /// The object store cannot be read.
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
-        let bucket = self
-            .bucket()
-            .await
-            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
-        let sequences = sequences(&bucket)
-            .await
-            .map_err(|why| OpenError::snapshots(&self.realm, why))?;
+        let (bucket, sequences) = self.stored().await?;
         for sequence in sequences.into_iter().rev() {
             match read(&bucket, sequence).await {
                 Ok(bytes) => return Ok(Some(bytes)),
@@ -76,11 +64,11 @@ impl LogReader {
     pub async fn store(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
         self.put(snapshot)
             .await
-            .map_err(|why| OpenError::snapshots(&self.realm, why))
+            .map_err(|why| self.no_snapshots(why))
     }
 
     async fn put(&self, snapshot: StoredSnapshot) -> Result<(), async_nats::Error> {
-        let bucket = self.bucket().await?;
+        let bucket = self.open_bucket().await?;
         let facts = [
             ("position", snapshot.position.to_string()),
             ("digest", format!("{:016x}", snapshot.digest)),
@@ -99,15 +87,25 @@ impl LogReader {
             bucket.delete(name_of(old)).await?;
         }
         if let [oldest, _] = kept[..] {
-            let stream = self.context.get_stream_no_info(self.realm.stream()).await?;
+            let stream = self.context.get_stream_no_info(self.stream()).await?;
             // A purge removes the messages before this sequence.
             stream.purge().sequence(oldest + 1).await?;
         }
         Ok(())
     }
 
-    async fn bucket(&self) -> Result<ObjectStore, async_nats::Error> {
-        Ok(self.context.get_object_store(self.realm.bucket()).await?)
+    /// The bucket, and the sequences of its snapshots.
+    async fn stored(&self) -> Result<(ObjectStore, Vec<u64>), OpenError> {
+        let read = async {
+            let bucket = self.open_bucket().await?;
+            let sequences = sequences(&bucket).await?;
+            Ok::<_, async_nats::Error>((bucket, sequences))
+        };
+        read.await.map_err(|why| self.no_snapshots(why))
+    }
+
+    async fn open_bucket(&self) -> Result<ObjectStore, async_nats::Error> {
+        Ok(self.context.get_object_store(self.bucket()).await?)
     }
 }
 

@@ -6,16 +6,23 @@ use async_nats::Client;
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
 use async_nats::jetstream::object_store;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
+use chat_cluster::MAX_ENVELOPE_BYTES;
 use tokio::time::sleep;
 
 use crate::connection::{LogReader, retried};
-use crate::options::{LARGEST_MESSAGE, OpenError, RealmName};
+use crate::error::OpenError;
 
 /// How long servers that just started have until they make a stream, or answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pause between two attempts.
 pub(crate) const AGAIN: Duration = Duration::from_millis(500);
+
+/// The bytes of a message beside its record: the header with the expected sequence.
+const HEADERS: usize = 4_096;
+
+/// The largest message that the servers must accept.
+pub(crate) const LARGEST_MESSAGE: usize = MAX_ENVELOPE_BYTES + HEADERS;
 
 /// The replicas of a stream on several servers.
 const REPLICAS: usize = 3;
@@ -28,31 +35,30 @@ const DIFFERENT: u64 = 10_058;
 
 /// Makes the streams of a realm, or finds them, and returns the number of their replicas.
 pub(crate) async fn make(place: &LogReader) -> Result<usize, OpenError> {
-    let LogReader { realm, context, .. } = place;
     let mut replicas = REPLICAS;
-    let mut made = create(place, log_config(realm, replicas)).await;
+    let mut made = create(place, log_config(place, replicas)).await;
     if made.as_ref().err().and_then(code_of) == Some(ALONE) {
         replicas = 1;
-        made = create(place, log_config(realm, replicas)).await;
+        made = create(place, log_config(place, replicas)).await;
     }
-    made.map_err(|error| unmade(&realm.stream(), &error))?;
+    made.map_err(|error| unmade(&place.stream(), &error))?;
     let identity = Config {
         max_messages: 1,
         deny_purge: true,
-        ..config(realm.identity_stream(), realm.subject("identity"), replicas)
+        ..config(place.identity_stream(), place.subject("identity"), replicas)
     };
     let made = create(place, identity).await;
-    made.map_err(|error| unmade(&realm.identity_stream(), &error))?;
+    made.map_err(|error| unmade(&place.identity_stream(), &error))?;
     let bucket = object_store::Config {
-        bucket: realm.bucket(),
+        bucket: place.bucket(),
         storage: StorageType::File,
         num_replicas: replicas,
         max_bytes: -1,
         ..object_store::Config::default()
     };
-    let create = || context.create_object_store(bucket.clone());
+    let create = || place.context.create_object_store(bucket.clone());
     let made = retried(PATIENCE, create, |_| false, || try_another(&place.client)).await;
-    made.map_err(|error| OpenError::snapshots(realm, error))?;
+    made.map_err(|error| place.no_snapshots(error))?;
     Ok(replicas)
 }
 
@@ -63,12 +69,12 @@ async fn try_another(client: &Client) {
     sleep(AGAIN).await;
 }
 
-fn log_config(realm: &RealmName, replicas: usize) -> Config {
+fn log_config(place: &LogReader, replicas: usize) -> Config {
     Config {
         // A read of any replica is a source for records that others have lost.
         allow_direct: true,
         max_message_size: i32::try_from(LARGEST_MESSAGE).unwrap_or(i32::MAX),
-        ..config(realm.stream(), realm.subject("log"), replicas)
+        ..config(place.stream(), place.subject("log"), replicas)
     }
 }
 

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, ReadId, Source};
-use server_nats::{CallError, Log, LogOptions, Report, StoredSnapshot};
+use server_nats::{CallError, Log, Report, StoredSnapshot};
+use server_settings::ClusterSettings;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -34,12 +35,12 @@ fn shared() -> Arc<Servers> {
     })
 }
 
-fn options(servers: &Servers, realm: &str) -> LogOptions {
-    LogOptions {
+fn options(servers: &Servers, realm: &str) -> ClusterSettings {
+    ClusterSettings {
         servers: servers.addresses(),
-        realm: realm.parse().expect("a name"),
+        realm: realm.into(),
         monitors: servers.monitors(),
-        ..LogOptions::default()
+        ..ClusterSettings::default()
     }
 }
 
@@ -51,7 +52,7 @@ struct Bench {
 }
 
 impl Bench {
-    async fn open(options: &LogOptions) -> Self {
+    async fn open(options: &ClusterSettings) -> Self {
         let mut log = Log::open(options).await.expect("the servers are proper");
         let (tell, reports) = mpsc::unbounded_channel();
         log.attach(move |report| {
@@ -243,14 +244,14 @@ async fn a_call_reaches_the_member_that_serves_it_or_nobody_at_once() {
 async fn a_server_that_asks_for_a_password_takes_that_of_the_credentials() {
     let settings = "max_payload: 9MB\nSYNC: always\nauthorization: { user: ada, password: secret }";
     let servers = Servers::start_with(1, settings);
-    let given = LogOptions {
+    let given = ClusterSettings {
         credentials: Some("ada:secret".into()),
         ..options(&servers, "secret")
     };
     let mut bench = Bench::open(&given).await;
     assert_eq!(bench.append(0, b"one").await, Outcome::Acknowledged(1));
     for credentials in [None, Some("ada:wrong".into()), Some("token".into())] {
-        let wrong = LogOptions {
+        let wrong = ClusterSettings {
             credentials,
             ..given.clone()
         };
@@ -259,19 +260,19 @@ async fn a_server_that_asks_for_a_password_takes_that_of_the_credentials() {
 }
 
 /// Checks that the servers refuse a connection with these options.
-async fn assert_refused(options: &LogOptions) {
+async fn assert_refused(options: &ClusterSettings) {
     let why = refusal(options).await;
     assert!(why.starts_with("--cluster: no server of"), "{why}");
 }
 
 /// Why a log with these options cannot be opened.
-async fn refusal(options: &LogOptions) -> String {
+async fn refusal(options: &ClusterSettings) -> String {
     let opened = Log::open(options).await;
     opened.expect_err("the servers are not proper").to_string()
 }
 
 /// The server that leads the stream, by the name of the servers' own choice.
-async fn leader(options: &LogOptions) -> Option<String> {
+async fn leader(options: &ClusterSettings) -> Option<String> {
     let client = async_nats::connect(&options.servers).await.ok()?;
     let context = async_nats::jetstream::new(client);
     let name = format!("TS_{}", options.realm);
@@ -329,14 +330,14 @@ async fn servers_that_do_not_keep_what_they_acknowledge_are_refused() {
         why.contains("n0 acknowledges records before they are on its disk"),
         "{why}"
     );
-    let unwatched = LogOptions {
+    let unwatched = ClusterSettings {
         monitors: Vec::new(),
         ..watched.clone()
     };
     let why = refusal(&unwatched).await;
     assert!(why.contains("is not known: name their monitoring"), "{why}");
-    let vouched = LogOptions {
-        is_vouched_for: true,
+    let vouched = ClusterSettings {
+        trust_servers: true,
         ..unwatched
     };
     // One server that is alone has one replica.
@@ -349,7 +350,7 @@ async fn servers_that_do_not_keep_what_they_acknowledge_are_refused() {
 async fn every_server_with_a_replica_is_asked() {
     let servers = shared();
     let options = options(&servers, "watched");
-    let some = LogOptions {
+    let some = ClusterSettings {
         monitors: options.monitors[..2].to_vec(),
         ..options
     };
@@ -387,7 +388,7 @@ async fn an_acknowledgement_that_comes_late_is_reported_too() {
     let (runtime, to) = (Handle::current(), servers.ports()[0]);
     let proxy = spawn_blocking(move || Proxy::start(&runtime, to)).await;
     let proxy = proxy.expect("a free port");
-    let options = LogOptions {
+    let options = ClusterSettings {
         servers: vec![format!("nats://127.0.0.1:{}", proxy.port())],
         ..options(&servers, "far")
     };

@@ -3,7 +3,11 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
+use chat_types::Span;
+use chat_types::config::Limit;
 use serde_json::Value;
+
+use crate::memory_limit::bytes_of;
 
 /// Parses a level of the log.
 ///
@@ -38,6 +42,30 @@ pub(crate) fn whole(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, 
     }
 }
 
+/// What a text says that is this limit, or `none`. `what` is what else one may write.
+pub(crate) fn limit<T>(text: &str, limit: Option<T>, what: &str) -> Result<Limit<T>, String> {
+    match (text, limit) {
+        ("none", _) => Ok(Limit::None),
+        (_, Some(limit)) => Ok(Limit::At(limit)),
+        (_, None) => Err(format!("write {what}, or none")),
+    }
+}
+
+/// Parses a limit of an age.
+pub(crate) fn age(text: &str) -> Result<Limit<Span>, String> {
+    limit(text, Span::parse(text).ok(), "a time, as in 90d")
+}
+
+/// Parses a limit of a number.
+pub(crate) fn count(text: &str) -> Result<Limit<u64>, String> {
+    limit(text, text.parse().ok(), "a number")
+}
+
+/// Parses a limit of a size in bytes.
+pub(crate) fn size(text: &str) -> Result<Limit<u64>, String> {
+    limit(text, bytes_of(text), "a size, as in 512MiB or 2GiB")
+}
+
 /// A value as an error shows it.
 pub(crate) fn shown(value: &Value) -> String {
     match value.as_str() {
@@ -63,5 +91,22 @@ pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
     match nearest.filter(|known| alike(known) <= known.len().div_ceil(3)) {
         Some(known) => format!("; did you mean `{known}`?"),
         None => format!("; there are {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_texts_or_none() {
+        let day = Span::secs(24 * 3_600);
+        assert_eq!(age("90d"), Ok(Limit::At(day.times(90))));
+        assert_eq!(age("none"), Ok(Limit::None));
+        assert_eq!(count("1000"), Ok(Limit::At(1_000)));
+        assert_eq!(size("2GiB"), Ok(Limit::At(2 << 30)));
+        assert!(size("2").unwrap_err().contains("2GiB"));
+        assert!(count("many").unwrap_err().contains("none"));
+        assert!(age("soon").is_err());
     }
 }

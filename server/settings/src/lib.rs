@@ -8,17 +8,15 @@ mod memory_limit;
 pub mod named_file;
 pub mod os_error;
 pub mod realm;
-mod retention;
 mod server_url;
 mod settings;
 mod toolset;
 
-pub use memory_limit::{MemoryLimit, kibibytes};
+pub use memory_limit::kibibytes;
 pub use realm::Realm;
-pub use retention::{Bytes, Keep, Retention};
 pub use server_url::ServerUrl;
 pub use settings::{
-    ClusterSettings, DEFAULT_LISTEN, Durability, JournalSettings, NO_CLUSTER, Settings, Unnamed,
-    usual_folder,
+    ClusterSettings, DEFAULT_LISTEN, Durability, JournalSettings, NO_CLUSTER, Retention, Settings,
+    Unnamed, usual_folder,
 };
 pub use toolset::Toolset;

@@ -3,20 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use chat_types::config::Limit;
+
+use crate::accepted::limit;
+
 /// The directory of cgroups.
 const CGROUPS: &str = "/sys/fs/cgroup";
-
-/// The memory limit of the process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MemoryLimit {
-    /// Three quarters of the memory of the machine or of the process's cgroup.
-    #[default]
-    Share,
-    /// This number of bytes.
-    Bytes(u64),
-    /// No limit.
-    None,
-}
 
 /// The least accepted limit: below it an idle server might refuse requests.
 const LEAST: u64 = 64 << 20;
@@ -24,32 +16,13 @@ const LEAST: u64 = 64 << 20;
 /// The units of a written limit.
 const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
 
-impl MemoryLimit {
-    /// The limit in bytes; none if there is no limit, or if the machine does not report its memory.
-    #[must_use]
-    pub fn bytes(self) -> Option<u64> {
-        match self {
-            Self::Share => share(),
-            Self::Bytes(bytes) => Some(bytes),
-            Self::None => None,
-        }
-    }
-}
-
-impl std::str::FromStr for MemoryLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self::None);
-        }
-        match bytes_of(text) {
-            Some(bytes) if bytes >= LEAST => Ok(Self::Bytes(bytes)),
-            Some(_) | None => {
-                Err("write a size from 64MiB on, as in 512MiB or 2GiB, or none".into())
-            }
-        }
-    }
+/// Parses a limit of the memory.
+///
+/// # Errors
+/// A sentence that names the accepted forms.
+pub(crate) fn memory(text: &str) -> Result<Limit<u64>, String> {
+    let size = bytes_of(text).filter(|bytes| *bytes >= LEAST);
+    limit(text, size, "a size from 64MiB on, as in 512MiB or 2GiB")
 }
 
 /// The bytes of a size with its unit.
@@ -60,7 +33,9 @@ pub(crate) fn bytes_of(text: &str) -> Option<u64> {
     })
 }
 
-fn share() -> Option<u64> {
+/// Three quarters of the memory of the machine or of the process's cgroup; none if the machine does not
+/// report it.
+pub(crate) fn share() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| kibibytes(&text, "MemTotal:"));
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -108,10 +83,9 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_size_with_a_unit_or_none() {
-        let limit = |text: &str| text.parse::<MemoryLimit>();
-        assert_eq!(limit("512MiB"), Ok(MemoryLimit::Bytes(512 << 20)));
-        assert_eq!(limit("2 GiB"), Ok(MemoryLimit::Bytes(2 << 30)));
-        assert_eq!(limit("none"), Ok(MemoryLimit::None));
+        assert_eq!(memory("512MiB"), Ok(Limit::At(512 << 20)));
+        assert_eq!(memory("2 GiB"), Ok(Limit::At(2 << 30)));
+        assert_eq!(memory("none"), Ok(Limit::None));
         for wrong in [
             "",
             "512",
@@ -121,7 +95,7 @@ mod tests {
             "2GB",
             "0.5GiB",
         ] {
-            assert!(limit(wrong).is_err(), "{wrong}");
+            assert!(memory(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -34,6 +34,13 @@ pub fn host(text: &str) -> Option<Authority> {
     (is_plain && !host.host().is_empty() && !text.contains('*')).then_some(host)
 }
 
+/// Whether this is the name of a realm, or of a cluster's log.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits)
+}
+
 /// What a realm is written as.
 const FORM: &str = "write a name of 1 to 32 letters of a to z, digits and dashes, or a name and its \
                     host, as in arena=arena.example.org";
@@ -46,11 +53,9 @@ impl FromStr for Realm {
             Some((name, host)) => (name, Some(host)),
             None => (text, None),
         };
-        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let is_name = (1..=MAX_NAME).contains(&name.len()) && name.chars().all(fits);
         let host = host.map(|text| self::host(text).ok_or(FORM)).transpose()?;
         let name = Arc::from(name);
-        is_name.then_some(Self { name, host }).ok_or(FORM)
+        is_name(&name).then_some(Self { name, host }).ok_or(FORM)
     }
 }
 
@@ -68,6 +73,9 @@ mod tests {
             "",
             "Arena",
             "a/b",
+            "a.b",
+            "a_b",
+            "*",
             "a b",
             "ü",
             "a=",

@@ -11,12 +11,12 @@ use std::path::Path;
 use chat_types::{Config, Span};
 
 use crate::given::Given as _;
+use crate::named_file;
 use crate::os_error::reason;
 use crate::realm::{self, MAX_REALMS, Realm};
-use crate::{Retention, named_file};
 
 pub use self::cluster::{ClusterArgs, ClusterSettings, NO_CLUSTER, ReadsRule};
-pub use self::journal::{Durability, JournalSettings, Unnamed, usual_folder};
+pub use self::journal::{Durability, JournalSettings, Retention, Unnamed, usual_folder};
 pub use self::rows::{DEFAULT_LISTEN, LogForm, ServeArgs, Settings};
 
 impl Settings {
@@ -52,7 +52,7 @@ impl Settings {
         }
         let of_cluster = cluster.as_ref().map(|cluster| cluster.realm.clone());
         let realm = of_cluster.unwrap_or_else(|| realm::FIRST.into());
-        let (history, limits) = (retention(&given), limits(&given)?);
+        let (history, limits) = (Retention::gather(&given), limits(&given)?);
         let settings = Self::of(given, cluster, realm, journal, history, limits);
         settings.check_history()?;
         settings.check_realms()?;
@@ -158,16 +158,6 @@ fn read_file(flag: &str, path: &Path) -> Result<String, String> {
     })
 }
 
-/// How much of the history stays.
-fn retention(given: &ServeArgs) -> Retention {
-    let usual = Retention::default();
-    Retention {
-        age: given.history_age.unwrap_or(usual.age),
-        messages: given.history_messages.unwrap_or(usual.messages),
-        bytes: given.history_bytes.unwrap_or(usual.bytes),
-    }
-}
-
 /// The core's limits, with those of the boss, whose ranges the command line has checked.
 fn limits(given: &ServeArgs) -> Result<Config, String> {
     let texts = given.limits.iter().flat_map(|flag| limits::parts(flag));
@@ -254,7 +244,7 @@ mod tests {
         let settings = gathered(&args).unwrap();
         assert_eq!(settings.listen.port(), 2);
         assert_eq!(settings.grace, Span::secs(3));
-        assert_eq!(settings.memory_limit.bytes(), Some(512 << 20));
+        assert_eq!(settings.memory_limit, Some(512 << 20));
         assert_eq!(settings.toolsets, [Toolset::Room]);
         assert_eq!(settings.limits.stick_lease, Span::secs(5));
         assert_eq!(settings.limits.turn_limit, chat_types::config::Limit::None);

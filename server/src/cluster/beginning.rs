@@ -74,8 +74,8 @@ pub(super) async fn choose(
     own: Option<&mut FoundJournal>,
 ) -> Result<LogSnapshot, ClusterError> {
     let start = choose_by_journal(reader, origin, limits, own).await?;
-    check_end(reader, start.sequence()).await?;
-    for copy in reader.copies(start.sequence() + 1).await {
+    check_end(reader, start.place.sequence).await?;
+    for copy in reader.copies(start.place.sequence + 1).await {
         check_format(&start.place, &copy)?;
     }
     Ok(start)

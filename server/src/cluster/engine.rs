@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use chat_cluster::{Alarm, LogSnapshot, Member, Now, Outcome, Output, Refusal, Role};
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Outcome, Output, Role};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_chat::driver::{Engine, EngineOutput, Wake};
@@ -118,7 +118,7 @@ impl MemberEngine {
                 outcome: Err(Reject::ShuttingDown { earlier }),
             }) if !self.is_stopping => return Some(EngineOutput::Moved { ticket, earlier }),
             Output::Node(output) => return Some(EngineOutput::Node(output)),
-            Output::Moved(Refusal { ticket, earlier }) => {
+            Output::Moved { ticket, earlier } => {
                 return Some(EngineOutput::Moved { ticket, earlier });
             }
             Output::Publish {

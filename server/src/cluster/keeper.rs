@@ -276,7 +276,7 @@ impl Worker {
             LogSnapshot::read(&self.origin, &bytes)
         });
         match read {
-            Ok(Ok(snapshot)) if snapshot.sequence() > sequence => {
+            Ok(Ok(snapshot)) if snapshot.place.sequence > sequence => {
                 tracing::warn!(
                     last = position.0,
                     begins = snapshot.hub.position().0,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chat_cluster::{HEARTBEAT, LEASE, Outcome};
 use chat_core::{Span, Time};
 use server_chat::metrics::Row;
-use server_nats::LogOptions;
+use server_settings::ClusterSettings;
 use tokio::time::sleep;
 
 use super::standing::Membership;
@@ -37,7 +37,7 @@ const DOUBT: Span = Span::secs(1);
 /// Raises an alarm for each server of the log that does not keep what it acknowledges, again and again,
 /// until the driver has stopped. Such a server was down when the member started, or has started with
 /// other settings since.
-pub(super) async fn watch_servers(member: Membership, options: LogOptions) {
+pub(super) async fn watch_servers(member: Membership, options: ClusterSettings) {
     while !member.has_stopped() {
         sleep(ASK).await;
         for fault in server_nats::faults(&options).await {

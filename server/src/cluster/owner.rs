@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chat_core::{Address, Earlier, Reader, Seq};
-use server_chat::driver::{EventStream, Request, Settled};
+use server_chat::driver::{EventStream, Settled};
 use server_chat::task;
 use server_nats::{Incoming, Serving};
 use tokio::sync::watch;
@@ -47,7 +47,7 @@ impl Owner {
                 Answer::Moved(Earlier::Unasked)
             }
             Some(Question::Call { from, call, .. }) => {
-                let settled = self.member.local.try_call(from, Request::Call(call)).await;
+                let settled = self.member.local.try_call(from, call).await;
                 self.answer_of(settled)
             }
             Some(Question::Open {

@@ -12,11 +12,11 @@ use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
 use chat_journal::Identity;
 use server_nats::{Log, LogReader, OpenError, StoredSnapshot};
-use server_settings::{ClusterSettings, Durability, JournalSettings};
+use server_settings::{ClusterSettings, JournalSettings};
 use server_storage::journal::{self, FoundJournal};
 
 use super::wire::{STATUS, encode};
-use super::{ClusterError, NO_IDENTITY, options};
+use super::{ClusterError, NO_IDENTITY};
 
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -36,7 +36,7 @@ pub(crate) async fn repair(
         return Err(no_entries(from));
     };
     let origin = identity.origin();
-    let reader = LogReader::open(&options(cluster)?).await?;
+    let reader = LogReader::open(cluster).await?;
     let running = reader.ask_all(STATUS, encode(&()), PATIENCE).await.len();
     if running > 0 {
         return Err(format!("{running} members of the realm run: stop them first").into());
@@ -51,7 +51,7 @@ pub(crate) async fn repair(
         text.push_str("nothing    was changed\n");
         return Ok(text);
     }
-    let log = Log::open(&options(cluster)?).await?;
+    let log = Log::open(cluster).await?;
     let log = log.reader();
     log.store(StoredSnapshot {
         sequence: 0,
@@ -76,11 +76,8 @@ fn read(from: &Path, accept_loss: bool) -> Result<FoundJournal, ClusterError> {
     }
     let settings = JournalSettings {
         folder: from.into(),
-        durability: Durability::default(),
         accept_loss,
-        entries: None,
-        bytes: None,
-        reserve: None,
+        ..JournalSettings::default()
     };
     let own = journal::find(&settings, &Config::default())?;
     match own.last() {

@@ -12,9 +12,9 @@ use server_nats::{CallError, Incoming, Log, LogReader};
 use server_settings::ClusterSettings;
 use tokio::time::Instant;
 
+use super::ClusterError;
 use super::standing::{Membership, role_word};
 use super::wire::{MemberStatus, RESIGN, STATUS, decode, encode};
-use super::{ClusterError, options};
 
 /// How long the members have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub(crate) async fn status(
     cluster: &ClusterSettings,
     is_json: bool,
 ) -> Result<String, ClusterError> {
-    let log = Log::open(&options(cluster)?).await?;
+    let log = Log::open(cluster).await?;
     let members = members(log.reader()).await;
     Ok(match is_json {
         true => json(&members),
@@ -156,7 +156,7 @@ pub(super) async fn serve_resignations(member: Membership, resignation: Arc<Resi
 pub(crate) async fn resign(cluster: &ClusterSettings) -> Result<String, ClusterError> {
     let silent =
         "the owner does not answer: `talking-stick cluster status` shows whether it resigned";
-    let log = Log::open(&options(cluster)?).await?;
+    let log = Log::open(cluster).await?;
     let answer = log.reader().ask(RESIGN, encode(&()), ANSWER).await;
     let answer = answer.map_err(|error| match error {
         CallError::NoOwner => "no member of the realm is the owner now",

@@ -14,7 +14,7 @@ use server_settings::ClusterSettings;
 use server_storage::journal::JournalReader;
 
 use super::beginning::foreign;
-use super::{ClusterError, NO_IDENTITY, options};
+use super::{ClusterError, NO_IDENTITY};
 use crate::upkeep::UpkeepError;
 
 /// The number of records that are read at once.
@@ -32,7 +32,7 @@ pub(crate) async fn verify(
     cluster: &ClusterSettings,
     data: Option<&Path>,
 ) -> Result<(String, bool), ClusterError> {
-    let reader = LogReader::open(&options(cluster)?).await?;
+    let reader = LogReader::open(cluster).await?;
     let Some(known) = reader.identity(None).await? else {
         let realm = &cluster.realm;
         let why = "no member has made it, or it is lost";
@@ -54,7 +54,8 @@ pub(crate) async fn verify(
         hub_digest: None,
     };
     let snapshots = check.snapshots().await?;
-    let (Extent { first, last }, at) = (extent, snapshots.iter().map(LogSnapshot::sequence));
+    let Extent { first, last } = extent;
+    let at = snapshots.iter().map(|snapshot| snapshot.place.sequence);
     let at: Vec<_> = at.collect();
     let mut text = format!("log        records {first} to {last}, snapshots at {at:?}\n");
     text.extend(check.follow(extent, snapshots).await);
@@ -82,7 +83,8 @@ impl Compared {
             .map_err(|error| format!("{path}: {error}"))?
             .chain
             .last();
-        let first = reader.first().map_err(UpkeepError::database(folder))?;
+        let first = reader.first_after(Position(0));
+        let first = first.map_err(UpkeepError::database(folder))?;
         Ok(Self {
             reader,
             path,
@@ -128,9 +130,9 @@ impl Check {
     /// checked, if there are any.
     async fn follow(&mut self, extent: Extent, snapshots: Vec<LogSnapshot>) -> Option<String> {
         // One that is older leads to purged records.
-        let begins_there = |snapshot: &LogSnapshot| snapshot.sequence() + 1 >= extent.first;
+        let begins_there = |snapshot: &LogSnapshot| snapshot.place.sequence + 1 >= extent.first;
         let mut snapshots = snapshots.into_iter().filter(begins_there).peekable();
-        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.sequence() == 0;
+        let begins = |snapshot: &LogSnapshot| extent.first > 1 || snapshot.place.sequence == 0;
         let (mut place, mut hub) = match snapshots.next_if(begins) {
             Some(LogSnapshot { place, hub }) => (place, hub),
             None => {
@@ -160,7 +162,7 @@ impl Check {
                 self.apply(&next, &mut hub);
                 place = next.after;
                 if let Some(snapshot) =
-                    snapshots.next_if(|snapshot| snapshot.sequence() == place.sequence)
+                    snapshots.next_if(|snapshot| snapshot.place.sequence == place.sequence)
                 {
                     self.compare_snapshot(&snapshot, (&place, &hub));
                 }
@@ -168,7 +170,7 @@ impl Check {
             from = to + 1;
         }
         for snapshot in snapshots {
-            let (last, sequence) = (extent.last, snapshot.sequence());
+            let (last, sequence) = (extent.last, snapshot.place.sequence);
             self.differs(format!(
                 "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
             ));
@@ -249,7 +251,7 @@ impl Check {
     fn compare_snapshot(&mut self, snapshot: &LogSnapshot, (place, hub): (&Place, &Hub)) {
         self.digests += 1;
         if snapshot.place != *place || snapshot.hub.digest() != self.digest(hub).1 {
-            let sequence = snapshot.sequence();
+            let sequence = snapshot.place.sequence;
             self.differs(format!(
                 "the snapshot at {sequence} is not the state that follows from the log"
             ));

@@ -20,7 +20,6 @@ use chat_core::{
     Time, TimerKind, UserId,
 };
 use serde_json::{Map, Value, json};
-use server_chat::driver::Request as NodeRequest;
 use server_chat::refusal::Refusal;
 use server_chat::tools::{Arguments, Tool};
 use server_chat::view::View;
@@ -408,8 +407,8 @@ async fn operate(
     act: Operate,
 ) -> Result<Value, Refusal> {
     let operator = Arc::clone(operator);
-    let request = NodeRequest::Call(Call::Operate { operator, act });
-    match http.service.node().call(from, request).await.outcome {
+    let call = Call::Operate { operator, act };
+    match http.service.node().call(from, call).await.outcome {
         Ok(Outcome::Done(Reply::Lifted { found })) => {
             Ok(json!({ "success": true, "lifted": found }))
         }

@@ -317,10 +317,8 @@ impl OlderCall<'_> {
     /// register a second participant.
     async fn enter(&self) -> Result<(CallOutcome, Arc<Known>), Refusal> {
         let service = &self.http.service;
-        let key = service.secrets().handle_for_key(
-            &format!("older client {}", self.name),
-            &self.origin.mint_source(),
-        );
+        let key = format!("older client {}", self.name);
+        let key = self.origin.handle_for_key(service.secrets(), &key);
         let mut login = Map::new();
         login.insert("username".into(), (*self.name).into());
         login.insert("request_key".into(), key.expose().into());

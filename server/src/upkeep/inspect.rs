@@ -130,7 +130,7 @@ fn verify(
     links: &Links,
     report: &mut Report,
 ) -> Result<(), DatabaseError> {
-    let first = reader.first()?;
+    let first = reader.first_after(Position(0))?;
     report.first = first.map_or(0, |first| first.0);
     let mut chain = (first == Some(Position(1))).then(|| Chain::new(origin));
     let mut is_followed = true;

@@ -11,7 +11,7 @@ use chat_core::{
     Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server_chat::driver::{
-    self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
+    self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Running,
 };
 use server_chat::view::View;
 use server_storage::clock::{Clock, MachineClocks};
@@ -114,8 +114,8 @@ fn secret(n: u8) -> SecretHash {
     SecretHash([n; 16])
 }
 
-fn login(n: u8) -> Request {
-    Request::Call(Call::Command {
+fn login(n: u8) -> Call {
+    Call::Command {
         caller: Caller::New {
             handle: secret(n),
             reader: secret(n + 100),
@@ -126,21 +126,21 @@ fn login(n: u8) -> Request {
             username: format!("agent {n}").into(),
             room: "lobby".into(),
         },
-    })
+    }
 }
 
-fn check(n: u8, wait: Span) -> Request {
-    Request::Call(Call::Read {
+fn check(n: u8, wait: Span) -> Call {
+    Call::Read {
         reader: Reader::Handle(secret(n)),
         read: Read::Check {
             after: None,
             wait,
             max: 10,
         },
-    })
+    }
 }
 
-fn ask(client: &NodeClient, request: Request) -> tokio::task::JoinHandle<Answered> {
+fn ask(client: &NodeClient, request: Call) -> tokio::task::JoinHandle<Answered> {
     let client = client.clone();
     tokio::spawn(async move { client.call(Address(1), request).await })
 }
@@ -321,8 +321,8 @@ async fn stream(client: &NodeClient, n: u8) -> EventStream {
     opened.expect("a stream of one who is registered").0
 }
 
-fn say(n: u8, text: &str) -> Request {
-    Request::Call(Call::Command {
+fn say(n: u8, text: &str) -> Call {
+    Call::Command {
         caller: Caller::Handle(secret(n)),
         key: None,
         command: Command::SendMessage {
@@ -330,7 +330,7 @@ fn say(n: u8, text: &str) -> Request {
             text: text.into(),
             epoch: None,
         },
-    })
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -384,11 +384,11 @@ async fn a_stream_that_is_dropped_is_closed_and_one_that_is_forgotten_ends() {
     until(&client, |load| load.streams == 2).await;
     drop(dropped);
     until(&client, |load| load.streams == 1).await;
-    let leaves = Request::Call(Call::Command {
+    let leaves = Call::Command {
         caller: Caller::Handle(secret(1)),
         key: None,
         command: Command::Unregister,
-    });
+    };
     assert!(client.call(Address(1), leaves).await.outcome.is_ok());
     loop {
         match kept.next().await {

@@ -143,7 +143,7 @@ impl Member {
             // The member requested it as a standby. A later record shows an owner that it is behind.
             State::Owner(_) | State::Moving => return,
         };
-        if snapshot.sequence() < oldest {
+        if snapshot.place.sequence < oldest {
             return;
         }
         self.append = None;

@@ -183,10 +183,10 @@ impl Bench {
     /// The refusals so far, by ticket.
     pub(crate) fn moved(&self) -> Vec<(u64, Earlier)> {
         let refusal = |output: &Output| {
-            let Output::Moved(refusal) = output else {
+            let Output::Moved { ticket, earlier } = output else {
                 return None;
             };
-            Some((refusal.ticket.0, refusal.earlier))
+            Some((ticket.0, *earlier))
         };
         self.others.iter().filter_map(refusal).collect()
     }

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::caller_context::{AnswerFacts, CallerContext};
 use super::engine::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
-use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
+use super::{Answered, Input, MAX_QUEUED, Settled, Shared};
 use crate::banned_addresses::BannedAddresses;
 use crate::metrics::{Metrics, Row};
 use crate::view::View;
@@ -67,15 +67,14 @@ impl NodeClient {
         self.shared.queued.load(Ordering::Relaxed)
     }
 
-    /// Sends a request, and waits for the answer. If the caller stops waiting, the request may
-    /// still take effect.
-    pub async fn call(&self, from: Address, request: Request) -> Answered {
+    /// Makes a call, and waits for the answer. If the caller stops waiting, the call may still take
+    /// effect.
+    pub async fn call(&self, from: Address, call: Call) -> Answered {
         let Some(remote) = &self.remote else {
-            return self.settled(self.try_call(from, request).await);
+            return self.settled(self.try_call(from, call).await);
         };
-        let call = self.resolved(request).await;
         let (call, is_minted) = keyed(call);
-        let mut answered = match self.try_call(from, Request::Call(call.clone())).await {
+        let mut answered = match self.try_call(from, call.clone()).await {
             Settled::Answered(answered) => answered,
             Settled::Moved(earlier) => remote.call(from, call, earlier).await,
         };
@@ -89,8 +88,8 @@ impl NodeClient {
     }
 
     /// Calls the node of this member, if it has it.
-    pub async fn try_call(&self, from: Address, request: Request) -> Settled {
-        self.ask(self.ticket(), (from, request), None).await
+    pub async fn try_call(&self, from: Address, call: Call) -> Settled {
+        self.ask(self.ticket(), (from, call), None).await
     }
 
     /// Opens an event stream of the reader's inbox: after `after`, or from its end.
@@ -127,7 +126,7 @@ impl NodeClient {
         after: Option<Seq>,
     ) -> Result<(EventStream, CallerContext), Settled> {
         let (ticket, slot) = (self.ticket(), Arc::new(StreamSlot::default()));
-        let asked = (from, Request::Call(Call::OpenStream { reader, after }));
+        let asked = (from, Call::OpenStream { reader, after });
         match self.ask(ticket, asked, Some(Arc::clone(&slot))).await {
             Settled::Answered(answered) if answered.outcome.is_ok() => {
                 let source = StreamSource::Local {
@@ -194,14 +193,11 @@ impl NodeClient {
     async fn ask(
         &self,
         ticket: Ticket,
-        (from, request): (Address, Request),
+        (from, call): (Address, Call),
         slot: Option<Arc<StreamSlot>>,
     ) -> Settled {
         // The key of a call that never reaches the node is not looked up.
-        let earlier = match &request {
-            Request::Call(call) => call.earlier_if_refused(),
-            Request::About(..) => Earlier::Unasked,
-        };
+        let earlier = call.earlier_if_refused();
         if let Err(reject) = self.reserve() {
             return Settled::Answered(self.refusal(reject.with_earlier(earlier)));
         }
@@ -210,7 +206,7 @@ impl NodeClient {
         let input = Input::Call {
             ticket,
             from,
-            request,
+            call,
             slot,
             sent,
             reply,
@@ -229,17 +225,6 @@ impl NodeClient {
             let earlier = Earlier::Unknown;
             Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }))
         })
-    }
-
-    /// The call of a request. A participant that is not registered is the node's to refuse.
-    async fn resolved(&self, request: Request) -> Call {
-        match request {
-            Request::Call(call) => call,
-            Request::About(id, call) => {
-                let found = self.look(move |view| view.hub().user_by_public_id(&id));
-                call(found.await.flatten().unwrap_or(NOBODY))
-            }
-        }
     }
 
     /// The answer of a node that is alone, or of the one that no member takes.
@@ -352,7 +337,7 @@ impl Drop for EventStream {
     fn drop(&mut self) {
         if let StreamSource::Local { ticket, .. } = &self.source {
             // A driver that has stopped has closed the stream.
-            let _ = self.driver.inputs.send(Input::Close(*ticket));
+            let _ = self.driver.inputs.send(Input::Cancel(*ticket));
         }
     }
 }

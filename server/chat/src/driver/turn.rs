@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::caller_context::{self, reader_of};
 use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
-use super::{Answered, Input, NOBODY, Request, Settled, Shared};
+use super::{Answered, Input, Settled, Shared};
 use crate::metrics::Row;
 
 /// The largest number of inputs that are taken before the node's batch is appended.
@@ -146,7 +146,7 @@ impl Turn {
             Input::Call {
                 ticket,
                 from,
-                request,
+                call,
                 slot,
                 sent,
                 reply,
@@ -156,13 +156,6 @@ impl Turn {
                     let metrics = &self.shared.metrics;
                     metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
                 }
-                let call = match request {
-                    Request::Call(call) => call,
-                    Request::About(id, call) => {
-                        let view = self.engine.view();
-                        call(view.hub().user_by_public_id(&id).unwrap_or(NOBODY))
-                    }
-                };
                 let waiter = Waiter {
                     reader: reader_of(&call),
                     reply,
@@ -176,7 +169,6 @@ impl Turn {
                 look(&self.engine.view());
             }
             Input::Cancel(ticket) => self.cancel(ticket),
-            Input::Close(ticket) => self.close(ticket),
             Input::Ready(ticket) => {
                 if let Some(open) = self.streams.get_mut(&ticket) {
                     open.has_room = true;
@@ -329,17 +321,10 @@ impl Turn {
     fn cancel(&mut self, ticket: Ticket) {
         if self.waiting.remove(&ticket).is_some() {
             self.engine.cancel(ticket);
-        } else if self.streams.contains_key(&ticket) {
-            // The stream opened for a caller that no longer waits.
-            self.close(ticket);
-        }
-    }
-
-    fn close(&mut self, stream: Ticket) {
-        if self.streams.remove(&stream).is_some()
+        } else if self.streams.remove(&ticket).is_some()
             && let Some(node) = self.engine.node()
         {
-            node.close_stream(stream);
+            node.close_stream(ticket);
         }
     }
 }

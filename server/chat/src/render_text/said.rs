@@ -41,14 +41,14 @@ impl Renderer<'_> {
                 estimated_wait,
                 ..
             } => {
-                self.secret();
+                self.lines.extend(secret(self.outcome));
                 let seconds = estimated_wait.map(|wait| wait.as_secs_ceil());
                 let took = seconds.map(|seconds| format!("; recent waits took about {seconds} s"));
                 let took = took.unwrap_or_default();
                 self.say(format!("You wait for a partner, place {position}{took}."));
             }
             Reply::Matched { room, partner, .. } => {
-                self.secret();
+                self.lines.extend(secret(self.outcome));
                 let partner = self.user(&User::from(&**partner));
                 self.say(format!("Matched with {partner} in {room}."));
             }
@@ -57,7 +57,7 @@ impl Renderer<'_> {
                 WasWaiting::No => "You were not waiting.",
             }),
             Reply::LoggedIn { room, .. } => {
-                self.secret();
+                self.lines.extend(secret(self.outcome));
                 // The caller gave the name, so that it needs no fence.
                 let name = one_line(self.outcome.room_name(*room));
                 self.members(&format!("{room} ({name})"), self.outcome.joined());
@@ -167,12 +167,6 @@ impl Renderer<'_> {
             self.say(format!(
                 "You still hold the stick of {room} (epoch {epoch})."
             ));
-        }
-    }
-
-    fn secret(&mut self) {
-        if let Some(line) = secret(self.outcome) {
-            self.say(line);
         }
     }
 

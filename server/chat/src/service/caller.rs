@@ -7,7 +7,7 @@ use tokio::sync::MutexGuard;
 
 use super::{HandleUse, Service, unasked};
 use crate::capacity::Source;
-use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Secrets, may_mint};
+use crate::identity::{Handle, MINTING_KEY_CHARS, Secrets, may_mint};
 use crate::refusal::Refusal;
 use crate::scope::{CallerScope, Elsewhere};
 use crate::tools::{Ask, ParsedCall};
@@ -59,11 +59,11 @@ impl RequestOrigin {
         self.scopes().for_each(|scope| scope.forget(handle));
     }
 
-    /// The source of a registration: the scope's id, if it has one, otherwise the address.
+    /// The handle of a registration from here with this key.
     #[must_use]
-    pub fn mint_source(&self) -> MintSource {
-        let id = self.minting_scope().and_then(CallerScope::id);
-        id.map_or(MintSource::Address(self.address), MintSource::Scope)
+    pub fn handle_for_key(&self, secrets: &Secrets, key: &str) -> Handle {
+        let scope = self.minting_scope().and_then(CallerScope::id);
+        secrets.handle_for_key(key, scope.as_deref(), self.address)
     }
 
     /// Whether a caller must pass this handle in its next call.
@@ -232,7 +232,7 @@ impl Service {
                      it mints a handle, or another who guesses it gets the handle; or leave it out"
                 )));
             }
-            return Ok(self.secrets.handle_for_key(key, &origin.mint_source()));
+            return Ok(origin.handle_for_key(&self.secrets, key));
         }
         let id = scope.and_then(|scope| scope.id());
         let make = |name: &str| match &id {

@@ -4,7 +4,7 @@ use chat_core::{Address, Call, Read, Reader, Reject, Seq, UserId};
 
 use super::{CallOutcome, Done, Service};
 use crate::capacity::{Reservation, Source};
-use crate::driver::{Answered, CallerContext, EventStream, Request};
+use crate::driver::{Answered, CallerContext, EventStream};
 use crate::identity::ReaderId;
 use crate::refusal::Refusal;
 use crate::tools::Tool;
@@ -79,7 +79,7 @@ impl Service {
                 max: usize::MAX,
             },
         };
-        let Answered { outcome, context } = self.call(address, Request::Call(call)).await;
+        let Answered { outcome, context } = self.call(address, call).await;
         Ok(CallOutcome {
             context: Some(context),
             ..CallOutcome::of(Tool::Check, Ok(Done::Answered(outcome?)))

@@ -14,7 +14,7 @@ pub struct Description {
     pub text: &'static str,
     /// The JSON Schema of its arguments.
     pub input: Map<String, Value>,
-    /// The JSON Schema of `structuredContent`.
+    /// The JSON Schema of `structuredContent`: the fields of this tool's own.
     pub output: Map<String, Value>,
 }
 
@@ -55,14 +55,10 @@ pub fn describe(tool: Tool) -> Description {
         tool,
         text: tool.text(),
         input,
-        output: output(tool),
+        // Fields of every result are not repeated for each tool: `unread`, `note` where the result
+        // shows others, and `error` of a refused call.
+        output: object(tool.gives().iter().copied()),
     }
-}
-
-/// The schema of a result: the fields of this tool's own. Fields of every result are not repeated
-/// for each tool: `unread`, `note` where the result shows others, and `error` of a refused call.
-fn output(tool: Tool) -> Map<String, Value> {
-    object(tool.gives().iter().copied())
 }
 
 fn object(properties: impl Iterator<Item = (&'static str, Schema)>) -> Map<String, Value> {

@@ -6,7 +6,7 @@ use chat_cluster::Outcome;
 use nkeys::KeyPair;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa};
 use serde_json::{Value, json};
-use server_nats::LogOptions;
+use server_settings::ClusterSettings;
 
 use crate::servers::{PROPER, Servers};
 use crate::{Bench, assert_refused, options, refusal};
@@ -78,7 +78,7 @@ fn operated() -> (String, String) {
 async fn a_server_with_accounts_takes_the_key_file_of_one_of_their_users() {
     let (settings, credentials) = operated();
     let servers = Servers::start_with(1, &settings);
-    let given = LogOptions {
+    let given = ClusterSettings {
         credentials: Some(credentials),
         ..options(&servers, "keys")
     };
@@ -87,13 +87,13 @@ async fn a_server_with_accounts_takes_the_key_file_of_one_of_their_users() {
     // Another operator's user.
     let (_, foreign) = operated();
     for credentials in [None, Some(foreign)] {
-        let wrong = LogOptions {
+        let wrong = ClusterSettings {
             credentials,
             ..given.clone()
         };
         assert_refused(&wrong).await;
     }
-    let broken = LogOptions {
+    let broken = ClusterSettings {
         credentials: Some("-----BEGIN NATS USER JWT-----\nnothing".into()),
         ..given
     };
@@ -130,7 +130,7 @@ async fn a_server_with_tls_is_trusted_by_the_authority_that_is_named() {
     let options = options(&servers, "tls");
     let secured = options.servers.iter();
     let secured = secured.map(|address| address.replace("nats://", "tls://"));
-    let given = LogOptions {
+    let given = ClusterSettings {
         servers: secured.collect(),
         authority: Some(file("ours")),
         ..options
@@ -138,7 +138,7 @@ async fn a_server_with_tls_is_trusted_by_the_authority_that_is_named() {
     let mut bench = Bench::open(&given).await;
     assert_eq!(bench.append(0, b"one").await, Outcome::Acknowledged(1));
     for authority in [None, Some(file("foreign"))] {
-        let wrong = LogOptions {
+        let wrong = ClusterSettings {
             authority,
             ..given.clone()
         };

@@ -52,7 +52,7 @@ given! {
 }
 
 /// A member of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterSettings {
     /// The addresses of the NATS servers.
     pub servers: Vec<String>,

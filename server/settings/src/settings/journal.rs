@@ -1,10 +1,12 @@
-//! The settings of a durable journal, and its folder where no setting names one.
+//! The settings of a durable journal and of its history, and its folder where no setting names one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use chat_types::Span;
+use chat_types::config::Limit;
+
 use super::ServeArgs;
-use crate::{Bytes, Keep};
 
 /// The default number of last entries that a journal keeps.
 const JOURNAL_ENTRIES: u64 = 1_000_000;
@@ -12,6 +14,12 @@ const JOURNAL_ENTRIES: u64 = 1_000_000;
 /// The default size of a journal: its entries, if they have two kilobytes on average. A usual one has
 /// two hundred bytes.
 const JOURNAL_BYTES: u64 = 2 << 30;
+
+/// The default number of messages of the history.
+const HISTORY_MESSAGES: u64 = 1_000_000;
+
+/// The default size of the history: a million messages of a few hundred words, with their index.
+const HISTORY_BYTES: u64 = 8 << 30;
 
 /// The durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -33,7 +41,7 @@ pub enum Unnamed {
 }
 
 /// A durable journal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JournalSettings {
     /// The folder.
     pub folder: PathBuf,
@@ -66,18 +74,38 @@ impl JournalSettings {
             (None, true, _) | (None, false, Unnamed::InMemory) => return Ok(None),
             (None, false, Unnamed::InUsualFolder) => usual_folder()?,
         };
-        let bytes = |Bytes(bytes)| bytes;
-        let usual = Keep::UpTo(Bytes(JOURNAL_BYTES));
-        let entries = given.journal_entries.unwrap_or(Keep::UpTo(JOURNAL_ENTRIES));
-        let reserve = given.disk_reserve.map(Keep::limit);
+        let (entries, bytes) = (given.journal_entries, given.journal_bytes);
         Ok(Some(Self {
             folder,
             durability: given.durability.unwrap_or_default(),
             accept_loss: given.accept_loss,
-            entries: entries.limit(),
-            bytes: given.journal_bytes.unwrap_or(usual).limit().map(bytes),
-            reserve: reserve.map(|reserve| reserve.map_or(0, bytes)),
+            entries: entries.map_or(Some(JOURNAL_ENTRIES), Limit::limit),
+            bytes: bytes.map_or(Some(JOURNAL_BYTES), Limit::limit),
+            reserve: given.disk_reserve.map(|to| to.limit().unwrap_or(0)),
         }))
+    }
+}
+
+/// How long messages stay in the history. What is none has no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The largest age of a message.
+    pub age: Option<Span>,
+    /// The largest number of messages.
+    pub messages: Option<u64>,
+    /// The largest size of its file in bytes.
+    pub bytes: Option<u64>,
+}
+
+impl Retention {
+    /// The settings.
+    pub(super) fn gather(given: &ServeArgs) -> Self {
+        let (messages, bytes) = (given.history_messages, given.history_bytes);
+        Self {
+            age: given.history_age.and_then(Limit::limit),
+            messages: messages.map_or(Some(HISTORY_MESSAGES), Limit::limit),
+            bytes: bytes.map_or(Some(HISTORY_BYTES), Limit::limit),
+        }
     }
 }
 

@@ -5,12 +5,14 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use chat_types::config::Limit;
 use chat_types::{Config, Span};
 
-use super::{ClusterArgs, ClusterSettings, Durability, JournalSettings};
-use crate::accepted::{address, level, whole};
+use super::{ClusterArgs, ClusterSettings, Durability, JournalSettings, Retention};
+use crate::accepted::{address, age, count, level, size, whole};
 use crate::given::{Given as _, given};
-use crate::{Bytes, Keep, MemoryLimit, Realm, Retention, ServerUrl, Toolset};
+use crate::memory_limit::{memory, share};
+use crate::{Realm, ServerUrl, Toolset};
 
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -37,7 +39,7 @@ macro_rules! settings {
     (
         given { $(
             $(#[$meta:meta])* $given:ident: $of:ty
-                $(=> $name:ident: $value:ty = $method:ident($($usual:expr)?))?,
+                $(=> $name:ident: $value:ty = $method:ident($($usual:expr),*))?,
         )* }
         made { $($(#[$about:meta])* $made:ident: $made_type:ty,)* }
     ) => {
@@ -60,7 +62,7 @@ macro_rules! settings {
             /// The settings by what is given, with those that are made of several rows.
             pub(super) fn of(given: ServeArgs, $($made: $made_type),*) -> Self {
                 Self {
-                    $($($name: given.$given.$method($($usual)?),)?)*
+                    $($($name: given.$given.$method($($usual),*),)?)*
                     $($made,)*
                 }
             }
@@ -95,8 +97,9 @@ settings! {
         #[arg(long, value_name = "TIME", value_parser = Span::parse, allow_hyphen_values = true)]
         grace: Option<Span> => grace: Span = unwrap_or(Span::secs(10)),
         /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-        memory_limit: Option<MemoryLimit> => memory_limit: MemoryLimit = unwrap_or_default(),
+        #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
+        memory_limit: Option<Limit<u64>>
+            => memory_limit: Option<u64> = map_or_else(share, Limit::limit),
         /// The folder of the journal [default: the user's, which it prints]
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
@@ -107,17 +110,17 @@ settings! {
         #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
         cluster: ClusterArgs,
         /// Last entries in the journal, a number or none [default: 1000000]
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
-        journal_entries: Option<Keep<u64>>,
+        #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
+        journal_entries: Option<Limit<u64>>,
         /// Size of the journal, as in 512MiB or none [default: 2GiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-        journal_bytes: Option<Keep<Bytes>>,
+        #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+        journal_bytes: Option<Limit<u64>>,
         /// Free space of the disk that the server leaves [default: 64MiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-        disk_reserve: Option<Keep<Bytes>>,
+        #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+        disk_reserve: Option<Limit<u64>>,
         /// Size of the history, as in 2GiB or none [default: 8GiB]
-        #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-        history_bytes: Option<Keep<Bytes>>,
+        #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+        history_bytes: Option<Limit<u64>>,
         /// When a call is accepted [default: fsync]
         #[arg(long, value_name = "WHAT")]
         durability: Option<Durability>,
@@ -125,11 +128,11 @@ settings! {
         #[arg(long, value_name = "POSTGRES://…")]
         history: Option<ServerUrl> => history_server: Option<ServerUrl> = into(),
         /// Oldest message of the history, as in 90d or none [default: none]
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-        history_age: Option<Keep<Span>>,
+        #[arg(long, value_name = "TIME", value_parser = age, allow_hyphen_values = true)]
+        history_age: Option<Limit<Span>>,
         /// Messages in the history, a number or none [default: 1000000]
-        #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
-        history_messages: Option<Keep<u64>>,
+        #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
+        history_messages: Option<Limit<u64>>,
         /// Start although acknowledged entries are lost
         #[arg(long)]
         accept_loss: bool,

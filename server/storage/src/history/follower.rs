@@ -205,7 +205,7 @@ impl Follower {
                 return Ok(());
             }
         }
-        let is_whole = match journal.first()? {
+        let is_whole = match journal.first_after(Position(0))? {
             Some(first) => first == Position(1),
             None => snapshots.is_empty(),
         };

@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 
 use chat_core::Position;
 use futures_util::FutureExt as _;
-use server_settings::Keep;
 use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
@@ -280,7 +279,7 @@ impl Copier {
     }
 
     async fn trim(&self, client: &mut Client) -> Result<(), CopyError> {
-        let Keep::UpTo(age) = self.options.retention.age else {
+        let Some(age) = self.options.retention.age else {
             return Ok(());
         };
         let before = signed(wall().0.saturating_sub(age.0));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, Who};
 use rusqlite::{Connection, Transaction, params};
-use server_settings::{Bytes, Keep, Retention};
+use server_settings::Retention;
 
 use super::sums::{self, PLACE, has_sums};
 use crate::private::{self, Access};
@@ -272,7 +272,7 @@ impl Tables {
         (load, copied): (Load, Position),
     ) -> rusqlite::Result<bool> {
         let (mut end, mut over) = (Position(u64::MAX), 0);
-        if let Keep::UpTo(most) = retention.messages {
+        if let Some(most) = retention.messages {
             let more = self.messages.saturating_sub(most);
             if load == Load::Low || more > (most / 100).min(BATCH) {
                 over = more.min(BATCH);
@@ -281,14 +281,14 @@ impl Tables {
                 end = copied;
             }
         }
-        if let Keep::UpTo(Bytes(most)) = retention.bytes
+        if let Some(most) = retention.bytes
             && bytes(&self.connection)? > most
         {
             over = BATCH;
         }
         let mut old = match retention.age {
-            Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
-            Keep::All => 0,
+            Some(age) => self.older_than(now.0.saturating_sub(age.0))?,
+            None => 0,
         };
         if load == Load::High && old < BATCH {
             old = 0;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Span, Time, UserId, Who, mix};
 use rusqlite::Connection;
-use server_settings::{Keep, Retention};
+use server_settings::Retention;
 
 use super::past::{PastQuery, PastReader, PastReading, VISITED};
 use super::sums::{contents, is_damage, verify};
@@ -450,9 +450,8 @@ fn what_is_old_goes_with_its_words_and_its_rooms() {
     let mut tables = of_days(&folder.path().join("history.db"), facts);
     assert_eq!(tables.messages, 3);
     let retention = Retention {
-        age: Keep::UpTo(DAY.times(7)),
-        messages: Keep::All,
-        bytes: Keep::All,
+        age: Some(DAY.times(7)),
+        ..Retention::default()
     };
     let now = Time(10 * DAY.0);
     let all = Position(u64::MAX);
@@ -481,17 +480,17 @@ fn what_is_not_copied_stays_unless_it_is_too_old() {
     let facts = (1..=9).map(|day| (day, 1, says(1, "word")));
     let mut tables = of_days(&folder.path().join("history.db"), facts);
     let now = Time(10 * DAY.0);
-    let days = Keep::UpTo(DAY.times(5));
+    let days = Some(DAY.times(5));
     for (age, copied, wanted) in [
-        (Keep::All, 0, 9),
-        (Keep::All, 3, 6),
+        (None, 0, 9),
+        (None, 3, 6),
         (days, 3, 5),
-        (Keep::All, u64::MAX, 2),
+        (None, u64::MAX, 2),
     ] {
         let retention = Retention {
             age,
-            messages: Keep::UpTo(2),
-            bytes: Keep::All,
+            messages: Some(2),
+            bytes: None,
         };
         let copied = (Load::Low, Position(copied));
         tables.trim(retention, now, copied).unwrap();

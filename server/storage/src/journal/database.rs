@@ -216,7 +216,10 @@ impl Database {
     }
 
     /// The key of the first record after this position.
-    pub(super) fn first_after(&self, after: Position) -> rusqlite::Result<Option<Position>> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn first_after(&self, after: Position) -> Result<Option<Position>, DatabaseError> {
         let first = "SELECT min(first) FROM journal WHERE first > ?1";
         let first: Option<i64> = value(&self.connection, first, [signed(after.0)])?;
         Ok(first.map(|first| Position(unsigned(first))))
@@ -380,14 +383,6 @@ impl Database {
     /// Copies the whole WAL into the database and empties it. False if a reader prevented it.
     pub(super) fn truncate(&self) -> rusqlite::Result<bool> {
         empty_wal(&self.connection)
-    }
-
-    /// The key of the oldest record.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn first(&self) -> Result<Option<Position>, DatabaseError> {
-        Ok(self.first_after(Position(0))?)
     }
 
     /// The next records after this position, with their keys.

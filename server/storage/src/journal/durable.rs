@@ -146,7 +146,9 @@ impl Writer {
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
         let anchor = Database::open(folder.path()).ok();
         // The read opens the memory, also where it finds damage, which the recovery would have found.
-        let _ = anchor.as_ref().map(Database::first);
+        let _ = anchor
+            .as_ref()
+            .map(|anchor| anchor.first_after(Position(0)));
         folder.remember()?;
         Ok(Self {
             needed_after: folder::oldest_kept(folder.path())?,
@@ -467,10 +469,7 @@ mod tests {
         let settings = JournalSettings {
             folder: folder.path().into(),
             durability: Durability::Os,
-            accept_loss: false,
-            entries: None,
-            bytes: None,
-            reserve: None,
+            ..JournalSettings::default()
         };
         let opened = open(&settings, &Config::default()).unwrap();
         let mut writer = opened.journal.opened.unwrap();

@@ -8,7 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use server_nats::{Log, LogOptions, Report};
+use server_nats::{Log, Report};
+use server_settings::{ClusterSettings, realm};
 use sim_judge::cluster::{ClusterFact, ClusterJudge};
 use tokio::runtime::Runtime;
 
@@ -46,10 +47,11 @@ pub(crate) struct Seen {
 impl LogJudge {
     /// Begins to read, over connections that no fault concerns.
     pub(crate) fn start(servers: &Servers) -> Self {
-        let options = LogOptions {
+        let options = ClusterSettings {
             servers: servers.addresses(),
-            is_vouched_for: true,
-            ..LogOptions::default()
+            realm: realm::FIRST.into(),
+            trust_servers: true,
+            ..ClusterSettings::default()
         };
         let [stop, accuses] = [false, false].map(|is| Arc::new(AtomicBool::new(is)));
         let read = Arc::new(AtomicU64::new(0));

@@ -138,10 +138,7 @@ fn start(folder: &Path) -> Result<u64, OpenError> {
     let settings = JournalSettings {
         folder: folder.into(),
         durability: Durability::Os,
-        accept_loss: false,
-        entries: None,
-        bytes: None,
-        reserve: None,
+        ..JournalSettings::default()
     };
     let opened = open(&settings, &Config::default())?;
     Ok(opened.node.hub().digest())

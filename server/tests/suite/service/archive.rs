@@ -11,7 +11,7 @@ use server_chat::identity::Secrets;
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::tools::Tool;
-use server_settings::{Keep, Retention};
+use server_settings::Retention;
 use server_storage::clock::Clock;
 use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::MemoryJournal;
@@ -29,11 +29,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
     let options = HistoryOptions {
         origin: identity.origin(),
         end: Position(0),
-        retention: Retention {
-            age: Keep::All,
-            messages: Keep::All,
-            bytes: Keep::All,
-        },
+        retention: Retention::default(),
         is_shared: false,
         server: None,
     };

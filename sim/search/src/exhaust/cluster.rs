@@ -322,10 +322,10 @@ impl TinyCluster {
                     Err(_) => ClusterFact::NotDone(ticket.0),
                 });
             }
-        } else if let Output::Moved(refusal) = &output {
-            let is_sure = refusal.earlier != Earlier::Unknown;
-            if refusal.ticket.0 <= WRITES && is_sure {
-                self.tell(&ClusterFact::NotDone(refusal.ticket.0));
+        } else if let Output::Moved { ticket, earlier } = &output {
+            let is_sure = *earlier != Earlier::Unknown;
+            if ticket.0 <= WRITES && is_sure {
+                self.tell(&ClusterFact::NotDone(ticket.0));
             }
         } else if let Output::Alarm(_) = output {
             self.tell(&ClusterFact::Stranded(member as u64));

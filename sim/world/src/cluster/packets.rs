@@ -112,7 +112,7 @@ impl World<'_, '_> {
             | Output::Applied { .. }
             | Output::Admitted(_)
             | Output::Node(_)
-            | Output::Moved(_)
+            | Output::Moved { .. }
             | Output::BecameOwner { .. }
             | Output::LostOwnership { .. } => {}
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_cluster::{AppendId, Member, Now, Output, Refusal};
+use chat_cluster::{AppendId, Member, Now, Output};
 use chat_core::{Address, Call, Counters, Earlier, Hub, Output as NodeOutput, Position, Ticket};
 use chat_types::{Continuity, Span, Time};
 use sim_model::cluster::ClusterFact;
@@ -172,7 +172,7 @@ impl World<'_, '_> {
                         self.tell_server(|at| ServerRecord::Admitted { at, ticket });
                     }
                 }
-                Output::Moved(Refusal { ticket, earlier }) => {
+                Output::Moved { ticket, earlier } => {
                     self.tell_fact(&ClusterFact::GivenBack(ticket.0));
                     moved.insert(ticket, earlier);
                 }

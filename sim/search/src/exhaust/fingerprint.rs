@@ -118,16 +118,29 @@ impl Fold<'_> {
         self.state = mix(self.state, word);
         Ok(())
     }
-
-    fn length(&mut self, length: usize) -> Result<&mut Self, Failure> {
-        self.word(length as u64 ^ (1 << 62)).map(|()| self)
-    }
 }
 
-/// Numbers are folded as words.
+/// The word with which a composite value of this length begins.
+fn sized(length: impl Into<Option<usize>>) -> u64 {
+    length.into().unwrap_or_default() as u64 ^ (1 << 62)
+}
+
+/// Numbers, and what stands for one, are folded as words.
 macro_rules! words {
-    ($($name:ident($value:ident: $type:ty) => $word:expr),*) => {
-        $(fn $name(self, $value: $type) -> Result<(), Failure> { self.word($word) })*
+    ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
+        $(fn $name(self, $($value: $type),*) -> Result<(), Failure> {
+            self.word($word)
+        })*
+    };
+}
+
+/// A composite value begins with a word.
+macro_rules! begins {
+    ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
+        $(fn $name(self, $($value: $type),*) -> Result<Self, Failure> {
+            self.word($word)?;
+            Ok(self)
+        })*
     };
 }
 
@@ -148,18 +161,29 @@ impl ser::Serializer for &mut Fold<'_> {
     }
 
     words! {
-        serialize_bool(value: bool) => value.into(),
-        serialize_u8(value: u8) => value.into(),
-        serialize_u16(value: u16) => value.into(),
-        serialize_u32(value: u32) => value.into(),
-        serialize_u64(value: u64) => value,
-        serialize_char(value: char) => value.into(),
-        serialize_i8(value: i8) => i64::from(value).cast_unsigned(),
-        serialize_i16(value: i16) => i64::from(value).cast_unsigned(),
-        serialize_i32(value: i32) => i64::from(value).cast_unsigned(),
-        serialize_i64(value: i64) => value.cast_unsigned(),
-        serialize_f32(value: f32) => value.to_bits().into(),
-        serialize_f64(value: f64) => value.to_bits()
+        serialize_bool(value: bool) => value.into();
+        serialize_u8(value: u8) => value.into();
+        serialize_u16(value: u16) => value.into();
+        serialize_u32(value: u32) => value.into();
+        serialize_u64(value: u64) => value;
+        serialize_char(value: char) => value.into();
+        serialize_i8(value: i8) => i64::from(value).cast_unsigned();
+        serialize_i16(value: i16) => i64::from(value).cast_unsigned();
+        serialize_i32(value: i32) => i64::from(value).cast_unsigned();
+        serialize_i64(value: i64) => value.cast_unsigned();
+        serialize_f32(value: f32) => value.to_bits().into();
+        serialize_f64(value: f64) => value.to_bits();
+        serialize_none() => 2 << 62;
+        serialize_unit_variant(_: Name, index: u32, _: Name) => index.into();
+    }
+
+    begins! {
+        serialize_seq(length: Option<usize>) => sized(length);
+        serialize_tuple(length: usize) => sized(length);
+        serialize_tuple_struct(_: Name, length: usize) => sized(length);
+        serialize_tuple_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
+        serialize_map(length: Option<usize>) => sized(length);
+        serialize_struct_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
     }
 
     fn serialize_u128(self, value: u128) -> Result<(), Failure> {
@@ -172,9 +196,6 @@ impl ser::Serializer for &mut Fold<'_> {
         self.state = mix_bytes(self.state, value);
         Ok(())
     }
-    fn serialize_none(self) -> Result<(), Failure> {
-        self.word(2 << 62)
-    }
     fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Failure> {
         self.word(3 << 62)?;
         value.serialize(self)
@@ -184,9 +205,6 @@ impl ser::Serializer for &mut Fold<'_> {
     }
     fn serialize_unit_struct(self, _: &'static str) -> Result<(), Failure> {
         Ok(())
-    }
-    fn serialize_unit_variant(self, _: Name, index: u32, _: Name) -> Result<(), Failure> {
-        self.word(index.into())
     }
     fn serialize_newtype_struct<T: ?Sized + Serialize>(
         self,
@@ -226,31 +244,12 @@ impl ser::Serializer for &mut Fold<'_> {
         self.word(index.into())?;
         value.serialize(self)
     }
-    fn serialize_seq(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())
-    }
-    fn serialize_tuple(self, length: usize) -> Result<Self, Failure> {
-        self.length(length)
-    }
-    fn serialize_tuple_struct(self, _: Name, length: usize) -> Result<Self, Failure> {
-        self.length(length)
-    }
-    fn serialize_tuple_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
-        self.word(index.into()).map(|()| self)
-    }
-    fn serialize_map(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())
-    }
     fn serialize_struct(self, _: Name, _: usize) -> Result<Self, Failure> {
         Ok(self)
-    }
-    fn serialize_struct_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
-        self.word(index.into()).map(|()| self)
     }
 }
 
 type Name = &'static str;
-type Part<T> = Result<T, Failure>;
 
 /// The parts of a composite value are folded one after another.
 macro_rules! parts {

@@ -98,7 +98,8 @@ impl Shrinker<'_> {
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);
         }
-        if depends_on_random_draws(plan) && self.try_other_seeds(plan) {
+        let is_random = plan.server.matching == Matching::Random || has_breaks(plan);
+        if is_random && self.try_other_seeds(plan) {
             return;
         }
         let mut few = plan.clone();
@@ -214,11 +215,6 @@ fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
 
 fn keep_steps(plan: &mut Plan, some: &[ScriptStep]) {
     *script_mut(plan).1 = some.to_vec();
-}
-
-/// Whether the plan depends on the server's random draws.
-fn depends_on_random_draws(plan: &Plan) -> bool {
-    plan.server.matching == Matching::Random || has_breaks(plan)
 }
 
 /// Leaves only these users in the plan.

@@ -55,7 +55,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             Step::Loop { count, .. } => *count = (*count).min(rounds),
             Step::Call(Verb::EnterQueue { interests, .. }) => {
                 if let Some(most) = most_topics {
-                    *interests = topics(most, dice);
+                    let some = dice.between(0, most);
+                    *interests = (0..some).map(|_| dice.pick(&TOPICS).into()).collect();
                 }
             }
             Step::Call(Verb::Login { rooms, .. }) => *rooms = all_rooms.unwrap_or((*rooms).min(3)),
@@ -121,11 +122,6 @@ fn texts(lengths: [u32; 3], dice: &mut Dice) -> Vec<Text> {
     };
     dice.say(words);
     texts
-}
-
-fn topics(most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
-    let some = dice.between(0, most);
-    (0..some).map(|_| dice.pick(&TOPICS).into()).collect()
 }
 
 fn class(step: &Step) -> &'static str {

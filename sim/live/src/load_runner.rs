@@ -135,10 +135,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         for arrival in &arrivals {
             hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));
         }
-        let personas = match &plan.workload {
-            Workload::Phases { personas, .. } => personas.len(),
-            Workload::Steps { .. } => 0,
-        };
+        let personas = plan.workload.personas().len();
         Self {
             plan,
             seed,
@@ -188,9 +185,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.at(START + self.plan.duration, Wakeup::Heal);
         if let Workload::Steps { users, steps } = &self.plan.workload {
             for (index, user) in users.iter().enumerate() {
-                let script = Script::Manual {
-                    stream: user.stream,
-                };
+                let stream = user.stream.is_some();
+                let script = Script::Manual { stream };
                 self.add(script, user.name.as_str(), START);
                 self.clients[index].user.as_written(user);
             }
@@ -331,9 +327,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     }
 
     fn perform(&mut self, index: u32, now: Time) {
-        if let Workload::Steps { steps, .. } = &self.plan.workload
-            && let Some(step) = steps.get(index as usize)
-        {
+        if let Some(step) = self.plan.workload.steps().get(index as usize) {
             let user = &mut self.clients[step.user as usize].user;
             user.manual(now, &step.what, &step.leave_out, None, &mut self.metrics);
             self.settle(step.user);

@@ -10,8 +10,8 @@ use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
-    Arrivals, Fault, Figure, Frequency, Metric, Need, Net, Phase, Plan, Schedule, Step, Strikes,
-    Threshold, Verb, Workload, usual_capacity, usual_network,
+    Arrivals, Fault, Figure, Frequency, Metric, Net, Phase, Plan, Schedule, Step, Strikes,
+    Threshold, Verb, Workload, single_steps, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
 
@@ -100,7 +100,7 @@ pub(super) struct Prepared {
 /// The faults that a plan requires and that a live run cannot have.
 #[must_use]
 pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
-    let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
+    let needed = plan.faults.iter().filter(|f| !f.is_optional);
     let needed = needed.filter(|fault| !is_of_clients(fault));
     let keys: BTreeSet<&'static str> = needed.map(|fault| fault.kind.row().key).collect();
     keys.into_iter().collect()
@@ -147,7 +147,7 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
         }
         Workload::Steps { users, steps } => {
             for user in users {
-                user.stream &= tools.has_streams();
+                user.stream = user.stream.filter(|_| tools.has_streams());
                 user.opens.clear();
             }
             for step in steps {
@@ -175,10 +175,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     let of_network = network.loss.is_possible()
         || network.duplicate.is_possible()
         || shape(&network.latency) != shape(&usual_network().latency);
-    let (users, steps) = match &plan.workload {
-        Workload::Steps { users, steps } => (&users[..], &steps[..]),
-        Workload::Phases { .. } => (&[][..], &[][..]),
-    };
+    let (users, steps) = (plan.workload.users(), plan.workload.steps());
     let faults = plan.faults.iter().filter(|fault| !is_of_clients(fault));
     let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.row().key).collect();
     let is_of_commits = |threshold: &Threshold| threshold.metric == Metric::CommitLatency;
@@ -246,21 +243,9 @@ fn scale_phase(phase: &mut Phase, scale: RateScale) {
 
 /// The tools that these steps use and the server lacks.
 fn lacks(steps: &[Step], tools: &Capabilities) -> BTreeSet<String> {
-    let mut wanted = BTreeSet::new();
-    want(steps, &mut wanted);
-    let lacks = wanted.into_iter().filter(|tool| !tools.has(tool));
+    let calls = single_steps(steps).into_iter().filter_map(Step::verb);
+    let lacks = calls.flat_map(tools_of).filter(|tool| !tools.has(tool));
     lacks.map(str::to_owned).collect()
-}
-
-fn want(steps: &[Step], wanted: &mut BTreeSet<&'static str>) {
-    for step in steps {
-        match step {
-            Step::Call(verb) => wanted.extend(tools_of(verb)),
-            Step::Loop { steps, .. } => want(steps, wanted),
-            Step::Choose(choices) => choices.iter().for_each(|one| want(&one.steps, wanted)),
-            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {}
-        }
-    }
 }
 
 fn tools_of(verb: &Verb) -> Vec<&'static str> {

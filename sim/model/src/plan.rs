@@ -9,8 +9,8 @@ mod server_faults;
 mod verb;
 
 pub use fault::{
-    ClientHarm, Fault, FaultKind, FaultRow, FirstTime, Harm, MAX_REPEATS, Milestone, Need, Outage,
-    Reached, Registrations, Repeats, Stored, Strikes, Victims,
+    ClientHarm, Fault, FaultKind, FaultRow, Harm, MAX_REPEATS, Milestone, Outage, Reached,
+    Registrations, Repeats, Stored, Strikes, Victims,
 };
 pub use metric::{Compare, Figure, Metric, Quantity, Threshold, limited};
 pub use network::{Delivery, Network, USUAL_CLIENT, usual_capacity, usual_network};
@@ -92,13 +92,51 @@ pub enum Workload {
 }
 
 impl Workload {
+    /// The phases; none in the steps form.
+    #[must_use]
+    pub fn phases(&self) -> &[Phase] {
+        self.flows().0
+    }
+
+    /// The personas; none in the steps form.
+    #[must_use]
+    pub fn personas(&self) -> &[Arc<Persona>] {
+        self.flows().1
+    }
+
     /// The users of the steps form.
     #[must_use]
     pub fn users(&self) -> &[ScriptUser] {
+        self.script().0
+    }
+
+    /// The steps of the steps form.
+    #[must_use]
+    pub fn steps(&self) -> &[ScriptStep] {
+        self.script().1
+    }
+
+    fn flows(&self) -> (&[Phase], &[Arc<Persona>]) {
         match self {
-            Self::Steps { users, .. } => users,
-            Self::Phases { .. } => &[],
+            Self::Phases { phases, personas } => (phases, personas),
+            Self::Steps { .. } => (&[], &[]),
         }
+    }
+
+    fn script(&self) -> (&[ScriptUser], &[ScriptStep]) {
+        match self {
+            Self::Steps { users, steps } => (users, steps),
+            Self::Phases { .. } => (&[], &[]),
+        }
+    }
+
+    /// All steps of its users, without the loops and choices around them.
+    #[must_use]
+    pub fn single_steps(&self) -> Vec<&Step> {
+        let personas = self.personas().iter();
+        let of_flows = personas.flat_map(|persona| single_steps(&persona.flow));
+        let written = self.steps().iter().map(|step| &step.what);
+        written.chain(of_flows).collect()
     }
 }
 
@@ -176,6 +214,31 @@ pub enum Step {
     Disconnect(Option<Span>),
 }
 
+impl Step {
+    /// The call, if it is one.
+    #[must_use]
+    pub const fn verb(&self) -> Option<&Verb> {
+        if let Self::Call(verb) = self {
+            return Some(verb);
+        }
+        None
+    }
+}
+
+/// All steps of a flow that are no loop and no choice.
+#[must_use]
+pub fn single_steps(flow: &[Step]) -> Vec<&Step> {
+    let steps = flow.iter().flat_map(|step| match step {
+        Step::Loop { steps, .. } => single_steps(steps),
+        Step::Choose(choices) => {
+            let flows = choices.iter().map(|choice| &choice.steps);
+            flows.flat_map(|flow| single_steps(flow)).collect()
+        }
+        Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => vec![step],
+    });
+    steps.collect()
+}
+
 /// One branch of a `choose`.
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -190,10 +253,8 @@ pub struct Choice {
 pub struct ScriptUser {
     /// Its name.
     pub name: String,
-    /// Whether it holds an event stream.
-    pub stream: bool,
-    /// The secret by which it opens its stream.
-    pub stream_by: ReadBy,
+    /// The secret by which it opens its event stream; none if it holds no stream.
+    pub stream: Option<ReadBy>,
     /// Each opening of its streams in turn.
     pub opens: Vec<Opening>,
     /// Whether it registers again under its old handle, once that has ended.
@@ -219,8 +280,9 @@ pub struct Opening {
     pub beside: Option<Span>,
     /// The network's treatment of the request.
     pub request: Option<Delivery>,
-    /// The network's treatment of the answer, which is never lost.
-    pub reply: Option<Delivery>,
+    /// The time that the answer takes, which is never lost: a stream whose answer does not arrive
+    /// equals one with a very late answer, because the client then gives up the stream.
+    pub reply: Option<Span>,
 }
 
 impl Opening {
@@ -230,30 +292,31 @@ impl Opening {
         let is_written = self.request.is_some() || self.reply.is_some();
         is_written.then(|| Net {
             request: self.request,
-            reply: self.reply,
+            reply: self.reply.map(Delivery::After),
             ..Net::default()
         })
     }
 }
 
-/// An argument that a call of the steps form can leave out. In a flow this is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// The room, where the server can infer it.
-    Room,
-    /// The epoch of the grant.
-    Epoch,
-    /// The request key.
-    Key,
-    /// A key of its own: the call uses the key of the previous call.
-    FreshKey,
-    /// The cursor of a check, which acknowledges events.
-    After,
-    /// Further attempts: the client gives the call up when the first one times out.
-    Retries,
-    /// The time for which the server may hold the call: an attempt times out as if the server
-    /// answered at once.
-    Patience,
+chat_types::listed! {
+    /// An argument that a call of the steps form can leave out. In a flow this is drawn.
+    Argument {
+        /// The room, where the server can infer it.
+        Room "room",
+        /// The epoch of the grant.
+        Epoch "epoch",
+        /// The request key.
+        Key "key",
+        /// A key of its own: the call uses the key of the previous call.
+        FreshKey "fresh_key",
+        /// The cursor of a check, which acknowledges events.
+        After "after",
+        /// Further attempts: the client gives the call up when the first one times out.
+        Retries "retries",
+        /// The time for which the server may hold the call: an attempt times out as if the server
+        /// answered at once.
+        Patience "patience",
+    }
 }
 
 /// One step of the steps form.

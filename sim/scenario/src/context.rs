@@ -19,12 +19,12 @@ pub(crate) struct Context {
     pub(crate) users: Option<Vec<ScriptUser>>,
     /// The names of the personas; empty in the steps form.
     pub(crate) personas: Option<Vec<String>>,
-    /// The tables of the distributions so far.
-    pub(crate) tables: Tables,
+    /// The tables of the distributions so far; equal distributions share one.
+    pub(crate) tables: Vec<Arc<Quantiles>>,
     /// The number of phases so far, as written.
     pub(crate) phases: u32,
-    /// The number of users that the phases bring.
-    pub(crate) arrivals: Option<ArrivingUsers>,
+    /// The number of users that the phases bring whatever chance decides, and whether these are all.
+    pub(crate) arrivals: Option<(u64, bool)>,
     /// The duration of the scenario, if the file has it.
     pub(crate) duration: Option<Span>,
     /// The place of each phase, step and fault, and its end from the start.
@@ -37,33 +37,20 @@ pub(crate) struct Context {
     pub(crate) depth: usize,
 }
 
-/// The number of users that the phases bring.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ArrivingUsers {
-    /// The users whose number does not depend on chance.
-    pub(crate) certain: u64,
-    /// Whether these are all.
-    pub(crate) all_are: bool,
-}
-
 /// The most different lognormal and exponential distributions of one scenario: each needs a computed
 /// table.
 const MAX_TABLES: usize = 1_000;
 
-/// The tables of one scenario; equal distributions share one.
-#[derive(Debug, Default)]
-pub(crate) struct Tables(Vec<Arc<Quantiles>>);
-
-impl Tables {
+impl Context {
     /// The table of the distribution at this place.
     pub(crate) fn table(&mut self, place: Place, shape: Shape) -> Read<Arc<Quantiles>> {
         if matches!(shape, Shape::Fixed(_) | Shape::Uniform(..)) {
             return Ok(Arc::new(Quantiles::new(shape)));
         }
-        if let Some(table) = self.0.iter().find(|table| table.shape() == shape) {
+        if let Some(table) = self.tables.iter().find(|table| table.shape() == shape) {
             return Ok(Arc::clone(table));
         }
-        if self.0.len() == MAX_TABLES {
+        if self.tables.len() == MAX_TABLES {
             return place.refuse(
                 "too many different distributions",
                 format!(
@@ -72,7 +59,7 @@ impl Tables {
             );
         }
         let table = Arc::new(Quantiles::new(shape));
-        self.0.push(Arc::clone(&table));
+        self.tables.push(Arc::clone(&table));
         Ok(table)
     }
 }

@@ -248,9 +248,7 @@ fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fie
         let Some(value) = fields.get(key.name) else {
             continue;
         };
-        let mut all = entries(&config);
-        all.insert(key.name.to_owned(), to_json(value));
-        let read = serde_json::from_value(Json::Object(all)).map_err(|_| {
+        let read = with_entry(&config, key.name, to_json(value)).map_err(|_| {
             value.place.wrong(
                 format!("`{}` cannot be {}", key.name, value.described()),
                 format!("accepted here: {}", accepted(key.takes)),
@@ -297,11 +295,23 @@ fn taken(takes: Takes, schemas: &mut Schemas) -> Json {
     }
 }
 
-fn entries(config: &Config) -> Map<String, Json> {
+/// The values of a configuration by their keys.
+#[must_use]
+pub fn entries(config: &Config) -> Map<String, Json> {
     match serde_json::to_value(config) {
         Ok(Json::Object(entries)) => entries,
         Ok(_) | Err(_) => Map::new(),
     }
+}
+
+/// The configuration with this value of a key.
+///
+/// # Errors
+/// The key does not take it.
+pub fn with_entry(config: &Config, key: &str, value: Json) -> serde_json::Result<Config> {
+    let mut all = entries(config);
+    all.insert(key.to_owned(), value);
+    serde_json::from_value(Json::Object(all))
 }
 
 /// The keys of a configuration that differ from another.

@@ -20,19 +20,20 @@ pub(super) struct Place {
 /// The result of reading a part of a scenario.
 pub(super) type Read<T> = Result<T, Box<Problem>>;
 
-/// An error at a place, without the file, and those found beside it.
+/// A mistake at a place of a scenario, and those found beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    /// The place.
-    pub(super) place: Place,
-    /// The error, in one line.
-    pub(super) message: String,
-    /// The label at the place.
-    pub(super) label: String,
+pub struct Problem {
+    /// Line and column, both from 1; `None` if the mistake is about the whole file, or not in one yet.
+    pub at: Option<(usize, usize)>,
+    /// The mistake, in one line.
+    pub message: String,
     /// The accepted values.
-    pub(super) accepted: String,
+    pub accepted: String,
+    pub(super) place: Place,
+    /// The label at the place.
+    label: String,
     /// A related place, with its label.
-    pub(super) also: Option<(Place, String)>,
+    also: Option<(Place, String)>,
     /// The problems of other parts of the same value.
     beside: Vec<Problem>,
 }
@@ -45,6 +46,7 @@ impl Place {
         accepted: impl Into<String>,
     ) -> Box<Problem> {
         Box::new(Problem {
+            at: None,
             place: self,
             message: message.into(),
             label: "here".into(),
@@ -78,32 +80,23 @@ impl Problem {
     }
 
     /// The problem and those beside it, with their file and in its order.
-    pub(super) fn within(mut self, file: &str, text: &str) -> ScenarioError {
+    pub(super) fn within(mut self: Box<Self>, file: &str, text: &str) -> ScenarioError {
         let beside = std::mem::take(&mut self.beside);
-        let mut problems = vec![self];
-        problems.extend(beside);
-        problems.sort_by_key(|problem| problem.place.start);
+        let mut mistakes = vec![*self];
+        mistakes.extend(beside);
+        mistakes.sort_by_key(|problem| problem.place.start);
         // The parts of a value that is used again by an alias have the places of the first use.
-        problems.dedup();
-        let more = problems.len().saturating_sub(MOST_MISTAKES);
-        problems.truncate(MOST_MISTAKES);
-        let mistakes = problems.into_iter();
+        mistakes.dedup();
+        let more = mistakes.len().saturating_sub(MOST_MISTAKES);
+        mistakes.truncate(MOST_MISTAKES);
+        for mistake in &mut mistakes {
+            mistake.at = Some(line_and_column(text, mistake.place.start));
+        }
         ScenarioError {
             file: file.to_owned(),
-            mistakes: mistakes.map(|problem| problem.marked(text)).collect(),
-            text: printable(text),
+            mistakes,
             more,
-        }
-    }
-
-    fn marked(self, text: &str) -> Mistake {
-        let marks = [(self.place, self.label)].into_iter().chain(self.also);
-        let marks = marks.map(|(place, label)| (on_its_line(text, place), label));
-        Mistake {
-            at: Some(line_and_column(text, self.place.start)),
-            message: self.message,
-            accepted: self.accepted,
-            marks: marks.collect(),
+            text: text.to_owned(),
         }
     }
 }
@@ -150,22 +143,10 @@ pub struct ScenarioError {
     /// The file's name as given by the caller.
     pub file: String,
     /// The first mistakes, in the order of the file; at least one.
-    pub mistakes: Vec<Mistake>,
+    pub mistakes: Vec<Problem>,
     /// The number of mistakes after these.
     pub more: usize,
     text: String,
-}
-
-/// One mistake in a scenario.
-pub struct Mistake {
-    /// Line and column, both from 1; `None` if the mistake is about the whole file.
-    pub at: Option<(usize, usize)>,
-    /// The mistake, in one line.
-    pub message: String,
-    /// The accepted values.
-    pub accepted: String,
-    /// The affected place and a related one, with their labels.
-    marks: Vec<(Range<usize>, String)>,
 }
 
 /// How an error is drawn.
@@ -186,12 +167,7 @@ impl ScenarioError {
     ) -> Self {
         Self {
             file: file.to_owned(),
-            mistakes: vec![Mistake {
-                at: None,
-                message: message.into(),
-                accepted: accepted.into(),
-                marks: Vec::new(),
-            }],
+            mistakes: vec![*Place::default().wrong(message, accepted)],
             more: 0,
             text: String::new(),
         }
@@ -201,8 +177,8 @@ impl ScenarioError {
     #[must_use]
     pub fn render(&self, look: ErrorStyle, columns: usize) -> String {
         let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
-        let mistakes = self.mistakes.iter();
-        let drawn = mistakes.map(|mistake| mistake.render(self, look, columns));
+        let (mistakes, shown) = (self.mistakes.iter(), printable(&self.text));
+        let drawn = mistakes.map(|mistake| mistake.render(self, &shown, look, columns));
         let mut drawn: Vec<String> = drawn.collect();
         let (more, file) = (self.more, &self.file);
         if more > 0 {
@@ -213,20 +189,31 @@ impl ScenarioError {
     }
 }
 
-impl Mistake {
-    fn render(&self, error: &ScenarioError, look: ErrorStyle, columns: usize) -> String {
-        let ScenarioError { file, text, .. } = error;
+impl Problem {
+    fn render(
+        &self,
+        ScenarioError { file, text, .. }: &ScenarioError,
+        shown: &str,
+        look: ErrorStyle,
+        columns: usize,
+    ) -> String {
+        let wrapped = |text: &str, columns: usize| {
+            wrapped(text.split(' '), columns, |word| word.chars().count())
+        };
         let message = wrapped(&self.message, columns - "error: ".len());
         let group = Group::with_title(Level::ERROR.primary_title(message));
-        let (group, indent) = match self.marks.split_first() {
-            Some((primary, also)) => {
-                let ends = self.marks.iter().map(|(span, _)| span.end);
-                let last = end_of_line(text, ends.max().unwrap_or(0));
-                let (last, _) = line_and_column(text, last + 1);
-                let snippet = snippet(text, primary, also).path(file.as_str());
-                (group.element(snippet), last.to_string().len())
-            }
-            None => (group.element(Origin::path(file.as_str())), 1),
+        let (group, indent) = if self.at.is_some() {
+            let mark =
+                |(place, label): &(Place, String)| (on_its_line(text, *place), label.clone());
+            let primary = mark(&(self.place, self.label.clone()));
+            let also = self.also.as_ref().map(mark);
+            let ends = also.iter().chain([&primary]).map(|(span, _)| span.end);
+            let last = end_of_line(shown, ends.max().unwrap_or(0));
+            let (last, _) = line_and_column(shown, last + 1);
+            let snippet = snippet(shown, primary, also).path(file.as_str());
+            (group.element(snippet), last.to_string().len())
+        } else {
+            (group.element(Origin::path(file.as_str())), 1)
         };
         let before = indent + " ╰ help: ".chars().count();
         let accepted = wrapped(&self.accepted, columns - before);
@@ -247,7 +234,7 @@ impl fmt::Display for ScenarioError {
         let told = self
             .mistakes
             .iter()
-            .map(|Mistake { at, message, .. }| match at {
+            .map(|Problem { at, message, .. }| match at {
                 Some((line, column)) => format!("{file}:{line}:{column}: {message}"),
                 None => format!("{file}: {message}"),
             });
@@ -273,27 +260,28 @@ const LONGEST_MARK: usize = 80;
 /// The lines of these marks, and the lines before and after the first one.
 fn snippet<'t>(
     text: &'t str,
-    primary: &(Range<usize>, String),
-    also: &[(Range<usize>, String)],
+    (primary, label): (Range<usize>, String),
+    also: Option<(Range<usize>, String)>,
 ) -> Snippet<'t, Annotation<'t>> {
-    let mark = |kind: AnnotationKind, (span, label): &(Range<usize>, String)| {
-        kind.span(span.clone()).label(label.clone())
-    };
-    let before = start_of_line(text, primary.0.start).saturating_sub(1);
-    let after = (end_of_line(text, primary.0.end) + 1).min(text.len());
-    let also = also.iter().map(|also| mark(AnnotationKind::Context, also));
+    let before = start_of_line(text, primary.start).saturating_sub(1);
+    let after = (end_of_line(text, primary.end) + 1).min(text.len());
+    let also = also.map(|(span, label)| AnnotationKind::Context.span(span).label(label));
     Snippet::source(text)
-        .annotation(mark(AnnotationKind::Primary, primary))
+        .annotation(AnnotationKind::Primary.span(primary).label(label))
         .annotations(also)
         .annotations([before, after].map(|at| AnnotationKind::Visible.span(at..at)))
 }
 
-/// The text in lines of at most this many columns.
-fn wrapped(text: &str, columns: usize) -> String {
+/// The words in lines of at most this many columns, by these lengths of words.
+pub(super) fn wrapped<'t>(
+    words: impl Iterator<Item = &'t str>,
+    columns: usize,
+    length: fn(&str) -> usize,
+) -> String {
     let mut out = String::new();
     let mut width = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
+    for word in words {
+        let length = length(word);
         if width > 0 && width + 1 + length > columns {
             out.push('\n');
             width = 0;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Span;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::environment::ConfigChange;
@@ -14,7 +14,7 @@ use super::forms::{
     Count, Distinct, List, Share, SomeTime, Whole, Word, items, names, narrowed, words,
 };
 use super::node::{Node, Value};
-use super::schemas::Schemas;
+use super::schemas::{Schemas, word_or_key};
 use super::script::User;
 use super::tables::DrawnTime;
 use super::text::Text;
@@ -22,8 +22,8 @@ use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    ClientHarm, Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone,
-    Need, OperatorAct, OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
+    ClientHarm, Fault, FaultKind, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone, OperatorAct,
+    OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! { Server("what can go down") => () = ["server": ()] }
@@ -105,7 +105,7 @@ impl ByKeys for Fault {
         } else if keys.at_milestone.is_none() {
             fields.need("at", "10s")?;
         }
-        let first = keys.at.map_or(FirstTime::Drawn, |_| FirstTime::AtOnce);
+        let starts_at_once = keys.at.is_some();
         let how = match (keys.stop, keys.lose_unsynced) {
             (Some(()), _) => Outage::Stop,
             (None, false) => Outage::Crash,
@@ -115,25 +115,25 @@ impl ByKeys for Fault {
         Ok(Self {
             at: keys.at.unwrap_or(Span::ZERO),
             milestone: keys.at_milestone,
-            repeats: keys.every.take().map(|every| Repeats { every, first }),
+            repeats: keys.every.take().map(|every| Repeats {
+                every,
+                starts_at_once,
+            }),
             kind: keys.take().unwrap_or(FaultKind::Down { down_for, how }),
-            need: match keys.optional {
-                true => Need::Optional,
-                false => Need::Required,
-            },
+            is_optional: keys.optional,
         })
     }
 
     fn to_keys(&self) -> FaultKeys {
-        let is_drawn = |repeats: &Repeats| repeats.first == FirstTime::Drawn;
-        let is_drawn = self.repeats.as_ref().is_some_and(is_drawn);
+        let repeats = self.repeats.as_ref();
+        let is_drawn = repeats.is_some_and(|repeats| !repeats.starts_at_once);
         let is_left_out = self.milestone.is_some() && self.at == Span::ZERO;
         let at = (!is_left_out && !is_drawn).then_some(self.at);
         let mut keys = FaultKeys {
             at,
             at_milestone: self.milestone,
             every: self.repeats.clone().map(|repeats| repeats.every),
-            optional: self.need == Need::Optional,
+            optional: self.is_optional,
             ..FaultKeys::default()
         };
         if let FaultKind::Down { down_for, how } = self.kind {
@@ -148,25 +148,18 @@ impl ByKeys for Fault {
     }
 }
 
-words! {
-    PointOf("a point that a run may reach") => &'static str = all {
-        Point::ALL.iter().map(|point| (point.name(), point.name())).collect()
-    }
-}
+words! { PointOf("a point that a run may reach") => &'static str = all names(Point::NAMES) }
 
 words! { Move("a move of a stick") => &'static str = all names(&STICK_MOVES) }
 
 words! { Timer("a kind of timer") => &'static str = all names(&TIMERS) }
-
-/// A `sometimes` point.
-pub(crate) type SometimesPoint = Word<PointOf>;
 
 form! {
     /// The fault starts when the run reaches this.
     #[derive(Default)]
     struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
         /// A `sometimes` point.
-        sometimes: Option<SometimesPoint>; one_of "group",
+        sometimes: Option<Word<PointOf>>; one_of "group",
         /// A change of a stick, when it is committed and before any client learns of it.
         stick: Option<Word<Move>>; one_of "group",
         /// A timer that fires, when that is committed and before any client learns of it.
@@ -204,6 +197,7 @@ impl ByKeys for Milestone {
 
 form! {
     /// The affected users, and for how long.
+    #[derive(Default)]
     struct AffectedKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
         /// The probability with which the fault affects each present user.
         share: Option<Share>; one_of "victims",
@@ -233,12 +227,8 @@ impl ByKeys for AffectedUsers {
 
     fn to_keys(&self) -> AffectedKeys {
         let (victims, duration) = self.clone();
-        let (share, users) = (None, None);
-        let mut keys = AffectedKeys {
-            share,
-            users,
-            duration,
-        };
+        let usual = AffectedKeys::default();
+        let mut keys = AffectedKeys { duration, ..usual };
         keys.set(victims);
         keys
     }
@@ -336,7 +326,7 @@ narrowed! {
                 let gap = Span(repeats.every.usual());
                 context.repeated.push((place, gap));
                 // At random, a fault may be so rare that most runs are without it.
-                if let (FirstTime::Drawn, Shape::Fixed(gap)) = (repeats.first, repeats.every.shape()) {
+                if let (false, Shape::Fixed(gap)) = (repeats.starts_at_once, repeats.every.shape()) {
                     at = at + Span(gap);
                 }
             }
@@ -378,31 +368,6 @@ form! {
     } ..OperatorAct::drawn(OperatorVerb::Mute)
 }
 
-/// What an act takes: a form of the acts of one kind.
-struct Taken {
-    read: fn(&Node, &mut Context) -> Read<OperatorAct>,
-    write: fn(&OperatorAct, &Context) -> Option<Text>,
-    schema: fn(&mut Schemas) -> Json,
-}
-
-impl Taken {
-    const fn by<F: Form<Of = OperatorAct>>() -> Self {
-        Self {
-            read: F::read,
-            write: F::write,
-            schema: |schemas| schemas.of::<F>(),
-        }
-    }
-
-    const fn of(verb: OperatorVerb) -> Self {
-        match (verb.names_room(), verb.has_reason()) {
-            (true, _) => Self::by::<WhomAndWhere>(),
-            (false, true) => Self::by::<Whom>(),
-            (false, false) => Self::by::<Lifted>(),
-        }
-    }
-}
-
 /// `operator: kick`, or `operator: { kick: { user: a } }`.
 impl Form for OperatorAct {
     type Of = Self;
@@ -423,35 +388,34 @@ impl Form for OperatorAct {
         if matches!(value.value, Value::Empty) {
             return Ok(Self::drawn(verb));
         }
-        (Taken::of(verb).read)(value, context).map(|act| Self { verb, ..act })
+        let act = match (verb.names_room(), verb.has_reason()) {
+            (true, _) => WhomAndWhere::read(value, context),
+            (false, true) => Whom::read(value, context),
+            (false, false) => Lifted::read(value, context),
+        };
+        act.map(|act| Self { verb, ..act })
     }
 
     fn write(act: &Self, context: &Context) -> Option<Text> {
         if *act == Self::drawn(act.verb) {
             return Word::<Act>::write(&act.verb, context);
         }
-        let taken = (Taken::of(act.verb).write)(act, context);
+        // What an act does not take, it has not.
+        let taken = WhomAndWhere::write(act, context);
         Some(Text::map([(act.verb.name(), taken)]))
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
         let acts = OperatorVerb::ALL.iter().map(|verb| {
-            let taken = (Taken::of(*verb).schema)(schemas);
+            let taken = match (verb.names_room(), verb.has_reason()) {
+                (true, _) => schemas.of::<WhomAndWhere>(),
+                (false, true) => schemas.of::<Whom>(),
+                (false, false) => schemas.of::<Lifted>(),
+            };
             let taken = json!({ "anyOf": [{ "type": "null" }, taken] });
             (verb.name().to_owned(), taken)
         });
-        let acts: Map<_, _> = acts.collect();
-        json!({
-            "anyOf": [
-                schemas.of::<Word<Act>>(),
-                {
-                    "type": "object",
-                    "properties": acts,
-                    "additionalProperties": false,
-                    "minProperties": 1,
-                    "maxProperties": 1
-                }
-            ]
-        })
+        let acts = acts.collect();
+        word_or_key(schemas.of::<Word<Act>>(), acts)
     }
 }

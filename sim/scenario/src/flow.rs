@@ -13,7 +13,7 @@ use super::flow_check::refuse_impossible;
 use super::form::{ByKeys, Form, form};
 use super::forms::{Count, List, Name, SomeTime, Whole, Word, names, narrowed, words};
 use super::node::{Node, Value, shortened};
-use super::schemas::{Schemas, described};
+use super::schemas::{Schemas, described, word_or_key};
 use super::tables::{Drawn, DrawnTime, Length};
 use super::text::Text;
 use sim_model::plan;
@@ -391,18 +391,7 @@ fn steps_of(verbs: &[&str], schemas: &mut Schemas) -> Json {
         }
         properties.insert((*verb).to_owned(), value);
     }
-    json!({
-        "anyOf": [
-            { "enum": bare },
-            {
-                "type": "object",
-                "properties": properties,
-                "additionalProperties": false,
-                "minProperties": 1,
-                "maxProperties": 1
-            }
-        ]
-    })
+    word_or_key(json!({ "enum": bare }), properties)
 }
 
 form! {
@@ -438,6 +427,7 @@ words! {
 }
 
 form! {
+    #[derive(Default)]
     struct TextKeys("a text", "{ text: \"hello\" }") {
         /// The text.
         text: Option<Arc<str>>; one_of "kind",
@@ -464,16 +454,15 @@ impl ByKeys for plan::Text {
     }
 
     fn to_keys(&self) -> TextKeys {
-        let (text, length, alphabet) = match self.clone() {
-            Self::Words(words) => (Some(words), None, None),
-            Self::Length(length) => (None, Some(length), None),
-            Self::Letters(alphabet, length) => (None, Some(length), Some(alphabet)),
-        };
-        TextKeys {
-            text,
-            length,
-            alphabet,
+        let mut keys = TextKeys::default();
+        match self.clone() {
+            Self::Words(words) => keys.text = Some(words),
+            Self::Length(length) => keys.length = Some(length),
+            Self::Letters(alphabet, length) => {
+                (keys.length, keys.alphabet) = (Some(length), Some(alphabet));
+            }
         }
+        keys
     }
 }
 
@@ -518,12 +507,7 @@ form! {
     }
 }
 
-words! {
-    GrantOf("a grant of the stick") => Grant = [
-        "none": Grant::Unnamed,
-        "latest": Grant::Latest,
-    ]
-}
+words! { GrantOf("a grant of the stick") => Grant }
 
 form! {
     struct UnderGrant("a call under a grant", "{ epoch: latest }") {
@@ -579,15 +563,14 @@ impl ByKeys for Verb {
     }
 
     fn to_keys(&self) -> BreakKeys {
-        let (mut kind, mut excuse) = (Some(None), None);
-        if let Self::Break {
-            kind: taken,
-            excuse: said,
-        } = self
-        {
-            (kind, excuse) = (taken.map(Some), said.clone());
+        let Self::Break { kind, excuse } = self else {
+            let (kind, excuse) = (Some(None), None);
+            return BreakKeys { kind, excuse };
+        };
+        BreakKeys {
+            kind: kind.map(Some),
+            excuse: excuse.clone(),
         }
-        BreakKeys { kind, excuse }
     }
 }
 

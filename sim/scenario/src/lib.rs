@@ -32,8 +32,8 @@ use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
 pub use closest::{closest, did_you_mean};
-pub use environment::limits;
-pub use error::{ErrorStyle, Mistake, ScenarioError};
+pub use environment::{entries, limits, with_entry};
+pub use error::{ErrorStyle, Problem, ScenarioError};
 pub use scenario::{annotated, schema};
 
 use error::Place;
@@ -75,26 +75,20 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
 /// # Errors
 /// The text is not a valid scenario.
 pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError> {
-    refuse_large(file_name, bytes.len())?;
-    match std::str::from_utf8(bytes) {
-        Ok(text) => parse(file_name, text),
-        Err(error) => {
-            let byte = bytes.get(error.valid_up_to()).copied().unwrap_or(0);
-            let (start, length) = (error.valid_up_to(), 1);
-            let what = format!("the byte 0x{byte:02x} is not UTF-8");
-            let wrong = Place { start, length }.wrong(what, "a file in UTF-8");
-            Err(wrong.within(file_name, &String::from_utf8_lossy(bytes)))
-        }
+    if bytes.len() > node::MAX_BYTES {
+        return Err(ScenarioError::of_file(
+            file_name,
+            "the file is larger than a scenario may be",
+            format!("at most {} bytes (1 MiB)", node::MAX_BYTES),
+        ));
     }
-}
-
-/// Reads a scenario from text. Errors name `file_name`, whose stem is the default name of the
-/// scenario.
-///
-/// # Errors
-/// The text is not a valid scenario.
-pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
-    refuse_large(file_name, text.len())?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let byte = bytes.get(error.valid_up_to()).copied().unwrap_or(0);
+        let (start, length) = (error.valid_up_to(), 1);
+        let what = format!("the byte 0x{byte:02x} is not UTF-8");
+        let wrong = Place { start, length }.wrong(what, "a file in UTF-8");
+        wrong.within(file_name, &String::from_utf8_lossy(bytes))
+    })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let stem = Path::new(file_name).file_stem();
     let stem = stem.map_or_else(|| file_name.into(), std::ffi::OsStr::to_string_lossy);
@@ -103,15 +97,13 @@ pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
         .map_err(|problem| problem.within(file_name, text))
 }
 
-fn refuse_large(file_name: &str, bytes: usize) -> Result<(), ScenarioError> {
-    if bytes <= node::MAX_BYTES {
-        return Ok(());
-    }
-    Err(ScenarioError::of_file(
-        file_name,
-        "the file is larger than a scenario may be",
-        format!("at most {} bytes (1 MiB)", node::MAX_BYTES),
-    ))
+/// Reads a scenario from text. Errors name `file_name`, whose stem is the default name of the
+/// scenario.
+///
+/// # Errors
+/// The text is not a valid scenario.
+pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
+    parse_bytes(file_name, text.as_bytes())
 }
 
 /// The plan as a scenario: parsing it gives the same plan. Defaults are omitted.

@@ -311,18 +311,16 @@ fn explain(text: &str, error: &Error) -> Box<Problem> {
             &format!("the YAML tag `{tag}` is not part of a scenario"),
             "values without a tag; a text that begins with ! needs quotes",
         ),
-        _ => say(
-            &format!("not YAML: {}", words_of(inner)),
-            "YAML 1.2; a text with one of : # { } [ ] , & * ! | > ' \" % @ ` in it needs quotes",
-        ),
+        _ => {
+            // The parser appends the place to its message.
+            let words = inner.to_string();
+            let end = words.rfind(" at line ").unwrap_or(words.len());
+            say(
+                &format!("not YAML: {}", &words[..end]),
+                "YAML 1.2; a text with one of : # { } [ ] , & * ! | > ' \" % @ ` in it needs quotes",
+            )
+        }
     }
-}
-
-/// The parser's message, without the place that it appends.
-fn words_of(error: &Error) -> String {
-    let words = error.to_string();
-    let end = words.rfind(" at line ").unwrap_or(words.len());
-    words[..end].to_owned()
 }
 
 /// Errors of the scanner have their place only in characters.

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::environment::{Capacity, Client, Network};
-use super::error::{Place, Problems, Read};
+use super::error::{Place, Problems, Read, wrapped};
 use super::fault::Faults;
 use super::fields::Fields;
 use super::form::{Form, Keyed, form};
@@ -31,8 +31,8 @@ use sim_model::recipe::Recipe;
 const MAX_ABOUT: usize = 2_000;
 /// The shortest default duration of a scenario.
 const USUAL_DURATION: Span = Span::secs(30);
-/// The columns of a comment line.
-const COLUMNS: usize = 98;
+/// The columns of a sentence in a comment.
+const COLUMNS: usize = 96;
 
 form! {
     /// Users, their actions, faults, and expected results.
@@ -54,7 +54,7 @@ form! {
         servers: Count<1, 7> = 1,
         /// With several `servers`: when the owner answers reads. At once, while its lease lasts by
         /// its own clock, or after an append to the log, whatever the clocks show.
-        reads: OwnerReadsOf = OwnerReads::Lease,
+        reads: Word<OwnerReadsWord> = OwnerReads::Lease,
         /// The server's configuration; every limit has a default.
         server: Config = Config::default(),
         capacity: Capacity = usual_capacity(),
@@ -88,9 +88,6 @@ form! {
         allow_stuck: Option<Ratio>,
     }
 }
-
-/// When the owner answers reads, as `--reads` of the server says it.
-type OwnerReadsOf = Word<OwnerReadsWord>;
 
 words! { OwnerReadsWord("when the owner answers reads") => OwnerReads }
 
@@ -255,15 +252,13 @@ fn refuse_frequent(repeated: &[(Place, Span)], duration: Span) -> Read<()> {
 pub fn annotated(plan: &Plan, notes: &Notes) -> String {
     let mut file = String::new();
     for sentence in &notes.head {
-        comment(&mut file, sentence);
+        for line in wrapped(sentence.split_whitespace(), COLUMNS, str::len).lines() {
+            file.push_str(&format!("# {line}\n"));
+        }
     }
-    let users = match &plan.workload {
-        Workload::Phases { .. } => Vec::new(),
-        Workload::Steps { users, .. } => users.clone(),
-    };
     let context = Context {
         server: Some(plan.server.clone()),
-        users: Some(users),
+        users: Some(plan.workload.users().to_vec()),
         ..Context::default()
     };
     if let Some(Text::Map(keys)) = ScenarioKeys::write(&keys(plan), &context) {
@@ -275,17 +270,10 @@ pub fn annotated(plan: &Plan, notes: &Notes) -> String {
 }
 
 fn keys(plan: &Plan) -> ScenarioKeys {
-    let (mut phases, mut scenarios, mut users, mut steps) = (None, None, None, None);
-    match plan.workload.clone() {
-        Workload::Phases {
-            phases: all,
-            personas,
-        } => (phases, scenarios) = (Some(all), Some(personas)),
-        Workload::Steps {
-            users: named,
-            steps: all,
-        } => (users, steps) = (Some(named), Some(all)),
-    }
+    let (phases, scenarios, users, steps) = match plan.workload.clone() {
+        Workload::Phases { phases, personas } => (Some(phases), Some(personas), None, None),
+        Workload::Steps { users, steps } => (None, None, Some(users), Some(steps)),
+    };
     let plan = plan.clone();
     alike! {
         plan => ScenarioKeys {
@@ -363,23 +351,6 @@ fn persona(persona: &Text) -> String {
         format!("  {dash} {key}: {value}\n")
     };
     keys.iter().enumerate().map(key).collect()
-}
-
-/// A sentence as lines of comment.
-fn comment(file: &mut String, sentence: &str) {
-    let mut width = 0;
-    for word in sentence.split_whitespace() {
-        if width == 0 || width + 1 + word.len() > COLUMNS {
-            file.push_str(if width == 0 { "#" } else { "\n#" });
-            width = 1;
-        }
-        file.push(' ');
-        file.push_str(word);
-        width += 1 + word.len();
-    }
-    if width > 0 {
-        file.push('\n');
-    }
 }
 
 /// The JSON Schema of a scenario, in draft 2020-12.

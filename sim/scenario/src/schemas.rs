@@ -100,6 +100,18 @@ pub(crate) fn object(about: &str, keys: &[Key], schemas: &mut Schemas) -> Json {
     described(object, about)
 }
 
+/// The schema of one of these words alone, or of a map with one of these keys.
+pub(crate) fn word_or_key(words: Json, keys: Map<String, Json>) -> Json {
+    let map = json!({
+        "type": "object",
+        "properties": keys,
+        "additionalProperties": false,
+        "minProperties": 1,
+        "maxProperties": 1
+    });
+    json!({ "anyOf": [words, map] })
+}
+
 fn require(names: &mut Json, name: &str) {
     if let Json::Array(names) = names {
         names.push(json!(name));

@@ -22,17 +22,7 @@ use sim_model::protocol::ReadBy;
 /// The most users of a steps form.
 const MAX_USERS: usize = 10_000;
 
-words! {
-    ArgumentOf("something to leave out") => Argument = [
-        "room": Argument::Room,
-        "epoch": Argument::Epoch,
-        "key": Argument::Key,
-        "fresh_key": Argument::FreshKey,
-        "after": Argument::After,
-        "retries": Argument::Retries,
-        "patience": Argument::Patience,
-    ]
-}
+words! { ArgumentOf("something to leave out") => Argument }
 
 /// A user by its name; parsed into an index.
 pub(crate) enum User {}
@@ -94,13 +84,13 @@ form! {
         /// The delivery of the request.
         request: Option<Delivery>,
         /// The delivery of the reply that it is open.
-        reply: Option<Arrival>,
+        reply: Option<Span>,
     }
 }
 
 form! {
     /// A user: its name, and the stream that it opens.
-    struct UserKeys("a user", "{ name: b, stream: none }") {
+    UserKeys("a user", "{ name: b, stream: none }") => ScriptUser = ScriptUser {
         /// Its name.
         name: Name,
         /// The event stream that it opens: none, one by its handle (events), or one by its reader
@@ -121,33 +111,18 @@ impl Form for ScriptUser {
     const EXAMPLE: &'static str = User::EXAMPLE;
 
     fn read(node: &Node, context: &mut Context) -> Read<Self> {
-        let keys = if matches!(node.value, Value::Map(_)) {
-            UserKeys::read(node, context)?
-        } else {
-            UserKeys {
-                name: Name::<String>::read(node, context)?,
-                stream: Some(ReadBy::Handle),
-                opens: Vec::new(),
-                keeps_handle: false,
-            }
-        };
+        if matches!(node.value, Value::Map(_)) {
+            return UserKeys::read(node, context);
+        }
         Ok(Self {
-            name: keys.name,
-            stream: keys.stream.is_some(),
-            stream_by: keys.stream.unwrap_or_default(),
-            opens: keys.opens,
-            keeps_handle: keys.keeps_handle,
+            name: Name::<String>::read(node, context)?,
+            stream: Some(ReadBy::Handle),
+            ..Self::default()
         })
     }
 
     fn write(user: &Self, context: &Context) -> Option<Text> {
-        let keys = UserKeys {
-            name: user.name.clone(),
-            stream: user.stream.then_some(user.stream_by),
-            opens: user.opens.clone(),
-            keeps_handle: user.keeps_handle,
-        };
-        let text = UserKeys::write(&keys, context)?;
+        let text = UserKeys::write(user, context)?;
         let alone = matches!(&text, Text::Map(keys) if keys.len() == 1);
         Some(if alone {
             Text::quoted(&user.name)
@@ -315,27 +290,5 @@ impl Form for Delivery {
             "description": "How long a packet takes, or `lost`.",
             "anyOf": [schemas.of::<Span>(), { "const": "lost" }]
         })
-    }
-}
-
-/// The delay of a packet that cannot be `lost`. A stream whose reply never arrives equals one with
-/// a very late reply, because the client then gives up the stream.
-pub(crate) enum Arrival {}
-
-impl Form for Arrival {
-    type Of = Delivery;
-    const WHAT: &'static str = Span::WHAT;
-    const EXAMPLE: &'static str = "90ms";
-
-    fn read(node: &Node, context: &mut Context) -> Read<Delivery> {
-        Span::read(node, context).map(Delivery::After)
-    }
-
-    fn write(delivery: &Delivery, context: &Context) -> Option<Text> {
-        Delivery::write(delivery, context)
-    }
-
-    fn schema(schemas: &mut Schemas) -> Json {
-        schemas.of::<Span>()
     }
 }

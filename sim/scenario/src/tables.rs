@@ -86,7 +86,7 @@ impl<U: Unit> Form for Drawn<U> {
                 problem
             })?
         };
-        context.tables.table(node.place, shape)
+        context.table(node.place, shape)
     }
 
     fn write(table: &Self::Of, context: &Context) -> Option<Text> {

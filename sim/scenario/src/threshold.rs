@@ -57,12 +57,6 @@ impl Form for Properties {
 /// Points that a run must reach.
 pub(crate) type Sometimes = Distinct<Word<PointOf>>;
 
-/// The names of the metrics for which this holds.
-fn metrics(is_meant: impl Fn(Metric) -> bool) -> Vec<&'static str> {
-    let all = Metric::ALL.iter().filter(|metric| is_meant(**metric));
-    all.map(|metric| metric.name()).collect()
-}
-
 /// A map from metrics to their thresholds. A metric may name a persona, in the notation of k6:
 /// `queue_wait{persona:penpal}`.
 pub(crate) enum Thresholds {}
@@ -74,7 +68,7 @@ impl Form for Thresholds {
 
     fn read(node: &Node, context: &mut Context) -> Read<Vec<Threshold>> {
         let (of_all, of_personas) = apart(node);
-        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, metrics(|_| true))?;
+        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, Metric::NAMES.to_vec())?;
         let mut thresholds = Vec::new();
         for &metric in Metric::ALL {
             if let Some(node) = fields.get(metric.name()) {
@@ -128,15 +122,13 @@ impl Form for Thresholds {
 
 /// The keys without a persona as a map of their own, and those with one.
 fn apart(node: &Node) -> (Node, Vec<&Entry>) {
+    let has_persona = |entry: &Entry| entry.key.contains('{');
     let mut of_all = node.clone();
-    let Value::Map(entries) = &node.value else {
-        return (of_all, Vec::new());
-    };
-    let has_persona = |entry: &&Entry| entry.key.contains('{');
-    let of_personas = entries.iter().filter(has_persona).collect();
-    let others = entries.iter().filter(|entry| !has_persona(entry));
-    of_all.value = Value::Map(others.cloned().collect());
-    (of_all, of_personas)
+    if let Value::Map(entries) = &mut of_all.value {
+        entries.retain(|entry| !has_persona(entry));
+    }
+    let of_personas = node.entries().iter().filter(|entry| has_persona(entry));
+    (of_all, of_personas.collect())
 }
 
 /// The metric and the persona of a key.
@@ -151,7 +143,10 @@ fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(Metric, &'k s
     };
     let known = Metric::named(metric).filter(|metric| metric.of_persona().is_some());
     let Some(metric) = known else {
-        let by_persona = metrics(|metric| metric.of_persona().is_some());
+        let by_persona = Metric::ALL
+            .iter()
+            .filter(|metric| metric.of_persona().is_some());
+        let by_persona: Vec<&str> = by_persona.map(|metric| metric.name()).collect();
         let guess = did_you_mean(metric, &by_persona);
         let what = format!("`{}` is not measured by persona", shortened(metric));
         let accepted = format!("measured by persona: {}", by_persona.join(", "));
@@ -268,15 +263,8 @@ fn figure(text: &str) -> Option<Figure> {
 }
 
 fn compare(text: &str) -> Option<(Compare, &str)> {
-    [
-        ("<=", Compare::AtMost),
-        (">=", Compare::AtLeast),
-        ("==", Compare::Equal),
-        ("<", Compare::Below),
-        (">", Compare::Above),
-    ]
-    .into_iter()
-    .find_map(|(sign, compare)| Some((compare, text.strip_prefix(sign)?)))
+    let mut signs = Compare::ALL.iter();
+    signs.find_map(|compare| Some((*compare, text.strip_prefix(compare.name())?)))
 }
 
 /// The bound: milliseconds for durations, else the plain number.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::context::{ArrivingUsers, Context};
+use super::context::Context;
 use super::error::Read;
 use super::fields::Fields;
 use super::flow::{Flow, Weight};
@@ -42,22 +42,9 @@ words! {
 /// The event stream of a user, and the secret that opens it.
 pub(crate) type Stream = Word<StreamOf>;
 
-words! {
-    ReadsOf("a way to read an inbox") => Reads = [
-        "exactly": Reads::Exactly,
-        "stream": Reads::ByStream,
-    ]
-}
+words! { ReadsOf("a way to read an inbox") => Reads }
 
-words! {
-    Names("a kind of names") => Naming = [
-        "given": Naming::Given,
-        "scripts": Naming::Scripts,
-        "alike": Naming::Alike,
-        "odd": Naming::Odd,
-        "unnamed": Naming::Unnamed,
-    ]
-}
+words! { Names("a kind of names") => Naming }
 
 form! {
     /// Mistakes of real clients.
@@ -163,8 +150,11 @@ narrowed! {
 
 /// Refuses counts that are not the numbers of users: too many, or too few where no persona has a
 /// weight.
-fn check_counts(personas: &[Arc<Persona>], node: &Node, arriving: ArrivingUsers) -> Read<()> {
-    let ArrivingUsers { certain, all_are } = arriving;
+fn check_counts(
+    personas: &[Arc<Persona>],
+    node: &Node,
+    (certain, all_are): (u64, bool),
+) -> Read<()> {
     let mut counted = 0;
     for (item, persona) in items::<Arc<Persona>>(node)?.iter().zip(personas) {
         counted += u64::from(persona.frequency.count());
@@ -200,17 +190,10 @@ const MAX_USERS: u64 = 1_000_000;
 /// The most phases with all repetitions.
 const MAX_PHASES: u64 = 1_000;
 
-type Repeat = Count<1, 1_000>;
-
 /// A number of users.
 pub(crate) type Users = Count<1, 1_000_000>;
 
-words! {
-    Mode("a mode of arrival") => ArrivalMode = [
-        "uniform": ArrivalMode::Uniform,
-        "poisson": ArrivalMode::Poisson,
-    ]
-}
+words! { Mode("a mode of arrival") => ArrivalMode }
 
 form! {
     /// Users arriving at a rate, a number of users, a pause, or a group of phases.
@@ -219,7 +202,7 @@ form! {
         /// Its name, for reports.
         name: Option<Name>,
         /// How often it is played, one after another; all phases together at most 1000 times.
-        repeat: Repeat = 1,
+        repeat: Count<1, 1_000> = 1,
         /// How long it lasts.
         duration: Option<SomeTime>; with("arrival_rate", "arrival_count");
             needed_with("arrival_rate", "arrival_count"),
@@ -240,34 +223,27 @@ form! {
     }
 }
 
-/// A phase as it is written: alone or as a group, and repeated.
+/// A phase as it is written, or a group of them, and repeated.
 pub(crate) struct Written {
-    what: Played,
+    phase: Option<Phase>,
+    group: Vec<Written>,
     repeat: u32,
-}
-
-enum Played {
-    Alone(Phase),
-    Group(Vec<Written>),
 }
 
 impl Written {
     /// The number of phases with all repetitions.
     fn length(&self) -> u64 {
-        let once = match &self.what {
-            Played::Alone(_) => 1,
-            Played::Group(phases) => phases.iter().map(Self::length).fold(0, u64::saturating_add),
-        };
+        let alone = u64::from(self.phase.is_some());
+        let once = self.group.iter().map(Self::length);
+        let once = once.fold(alone, u64::saturating_add);
         once.saturating_mul(u64::from(self.repeat))
     }
 
     /// Plays the phases with all repetitions.
     fn play(&self, played: &mut Vec<Phase>) {
         for _ in 0..self.repeat {
-            match &self.what {
-                Played::Alone(phase) => played.push(phase.clone()),
-                Played::Group(phases) => phases.iter().for_each(|phase| phase.play(played)),
-            }
+            played.extend(self.phase.clone());
+            self.group.iter().for_each(|phase| phase.play(played));
         }
     }
 }
@@ -279,12 +255,15 @@ impl ByKeys for Written {
         if keys.phases.is_some() {
             fields.refuse(&["name"], "the phases of a group have names of their own")?;
         }
-        let repeat = keys.repeat;
-        let what = match keys.phases.take() {
-            None => Played::Alone(phase(keys, fields, context)?),
-            Some(phases) => Played::Group(phases),
+        let group = keys.phases.take().unwrap_or_default();
+        let mut written = Self {
+            phase: None,
+            group,
+            repeat: keys.repeat,
         };
-        let written = Self { what, repeat };
+        if written.group.is_empty() {
+            written.phase = Some(phase(keys, fields, context)?);
+        }
         if written.length() > MAX_PHASES {
             return fields.place_of("repeat").refuse(
                 format!("{} phases with all repetitions", written.length()),
@@ -296,10 +275,7 @@ impl ByKeys for Written {
 
     fn to_keys(&self) -> PhaseKeys {
         // Plans have no groups.
-        let mut keys = match &self.what {
-            Played::Alone(phase) => keys(phase),
-            Played::Group(_) => PhaseKeys::default(),
-        };
+        let mut keys = self.phase.as_ref().map_or_else(PhaseKeys::default, keys);
         keys.repeat = self.repeat;
         keys
     }
@@ -403,16 +379,15 @@ impl Form for Phases {
             context.ends.push((item.place, at));
         }
         let certain = phases.iter().filter(|phase| !phase.is_random());
-        context.arrivals = Some(ArrivingUsers {
-            certain: certain.map(Phase::users).sum(),
-            all_are: !phases.iter().any(Phase::is_random),
-        });
+        let all_are = !phases.iter().any(Phase::is_random);
+        context.arrivals = Some((certain.map(Phase::users).sum(), all_are));
         Ok(phases)
     }
 
     fn write(phases: &Vec<Phase>, context: &Context) -> Option<Text> {
         let alone = |phase: &Phase| Written {
-            what: Played::Alone(phase.clone()),
+            phase: Some(phase.clone()),
+            group: Vec::new(),
             repeat: 1,
         };
         List::<Written>::write(&phases.iter().map(alone).collect(), context)

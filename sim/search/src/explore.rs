@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 
 use chat_types::Span;
 use sim_judge::SeedOutcome;
+use sim_judge::metrics::Metrics;
 use sim_model::outcome::{
     Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Point, Progress, Seek,
     Tally, Trial, Violation, WorstTrial,
@@ -20,9 +21,11 @@ use sim_model::outcome::{
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
+use crate::panics::catch_panic;
 use crate::runner::{Ended, RunSeed, in_order};
 
 pub use guided::{Corpus, Entry};
+use guided::{CoverageMap, Family};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
 pub use worst_search::WorstSearch;
 
@@ -72,7 +75,7 @@ pub enum OnFailure {
 pub struct Exploration {
     /// The number of trials; of families, if it was guided.
     pub tried: u64,
-    /// The virtual time of all trials; of none that was guided.
+    /// The virtual time of all runs.
     pub virtual_span: Span,
     /// The number of runs, including branches.
     pub runs: u64,
@@ -139,6 +142,35 @@ impl ExploreOptions<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
+    /// A trial of one run, as a family of that run alone.
+    fn single(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> Family {
+        let ended = catch_panic(|| {
+            let plan = self.varied(trial).plan;
+            let mut outcome = run(&plan, trial.seed, progress, None);
+            self.judge(&plan.recipe, &mut outcome);
+            outcome
+        });
+        Family {
+            steps: ended.as_ref().map_or(0, |outcome| outcome.steps),
+            members: vec![(trial.recipe.clone(), ended)],
+            ..Family::default()
+        }
+    }
+
+    /// A trial with its family.
+    fn family(&self, trial: &Trial, coverage: &CoverageMap, progress: &Progress) -> Family {
+        let plan = self.varied(trial).plan;
+        let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
+            self.judge(recipe, outcome);
+            // A family keeps its members until all have run, and their figures are large.
+            outcome.metrics = Metrics::default();
+            self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
+        };
+        let family = guided::family((&plan, trial), coverage, &keep);
+        progress.advance(Span::ZERO, 0, family.steps);
+        family
+    }
+
     /// Judges a run with this recipe by the additional rules.
     fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
         if let Some(also_judge) = self.also_judge {
@@ -153,11 +185,10 @@ pub fn explore(
     run: RunSeed<'_>,
     listener: &mut dyn Listener,
 ) -> Exploration {
-    if let Some(corpus) = &what.guided {
-        return guided::explore(what, corpus.clone(), listener);
-    }
+    let seek = what.seek.filter(|_| what.guided.is_none());
     let mut all = Exploration {
-        hunted: what.seek.map(WorstSearch::new),
+        hunted: seek.map(WorstSearch::new),
+        guided: what.guided.clone(),
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());
@@ -165,53 +196,37 @@ pub fn explore(
         // Without a search there is one round. With one, each round depends on the results of the
         // previous round.
         let (base, left) = (all.tried, what.count - all.tried);
-        let hunted = all.hunted.as_ref();
-        let round = hunted.map(|hunted| hunted.round(left, base, &|index| what.fresh(index)));
+        let round = match (&mut all.guided, &all.hunted) {
+            (Some(corpus), _) if corpus.is_flat() => break,
+            (Some(corpus), _) => Some(corpus.round(what, left)),
+            (None, Some(hunted)) => Some(hunted.round(left, base, &|index| what.fresh(index))),
+            (None, None) => None,
+        };
         let count = round.as_ref().map_or(left, |round| round.len() as u64);
         let trial_of = |index: u64| match &round {
             None => what.fresh(base + index),
             Some(round) => round[usize::try_from(index).unwrap_or(0)].clone(),
         };
-        let attempt = |trial: &Trial, progress: &Progress| {
-            let plan = what.varied(trial).plan;
-            let mut outcome = run(&plan, trial.seed, progress, None);
-            what.judge(&plan.recipe, &mut outcome);
-            outcome
+        let coverage = all.guided.as_ref().map(|corpus| corpus.coverage.clone());
+        let attempt = |index: u64, progress: &Progress| match &coverage {
+            None => what.single(&trial_of(index), run, progress),
+            Some(coverage) => what.family(&trial_of(index), coverage, progress),
         };
-        let take = Exploration::take;
-        flow = all.round((count, &trial_of), what, &attempt, take, listener);
-    }
-    all
-}
-
-impl Exploration {
-    /// Runs a round, and takes its results in order, each of which may be a failure. Returns whether
-    /// to go on.
-    fn round<T: Send>(
-        &mut self,
-        (count, trial_of): (u64, &(dyn Fn(u64) -> Trial + Sync)),
-        what: &ExploreOptions<'_>,
-        attempt: &(dyn Fn(&Trial, &Progress) -> T + Sync),
-        take: fn(&mut Self, &Trial, Ended<T>, &ExploreOptions<'_>) -> bool,
-        listener: &mut dyn Listener,
-    ) -> ControlFlow<()> {
-        let mut flow = ControlFlow::Continue(());
-        let attempt = |index: u64, progress: &Progress| attempt(&trial_of(index), progress);
-        let mut take = |index: u64, ended: Ended<T>| {
+        let mut take = |index: u64, ended: Ended<Family>| {
             let trial = trial_of(index);
-            self.tried += 1;
-            let failed = take(self, &trial, ended, what);
-            if failed && self.first_failure.is_none() {
-                self.first_failure = Some(Effort {
-                    seeds: self.tried,
-                    runs: self.runs,
-                    steps: self.steps,
+            all.tried += 1;
+            let failed = all.take(&trial, ended, what);
+            if failed {
+                all.first_failure.get_or_insert(Effort {
+                    seeds: all.tried,
+                    runs: all.runs,
+                    steps: all.steps,
                 });
             }
             listener.on_trial(&trial);
             flow = match failed && what.on_failure == OnFailure::Stop {
                 true => ControlFlow::Break(()),
-                false => listener.tick(self),
+                false => listener.tick(&all),
             };
             flow
         };
@@ -220,28 +235,46 @@ impl Exploration {
         if what.interrupt.is_requested() {
             flow = ControlFlow::Break(());
         }
-        flow
     }
+    all
+}
 
-    /// Adds a trial of one run. Returns whether it failed.
-    fn take(&mut self, trial: &Trial, ended: Ended<SeedOutcome>, _: &ExploreOptions<'_>) -> bool {
-        if let Ok(outcome) = &ended {
-            self.virtual_span = self.virtual_span + outcome.virtual_span;
-            self.steps += outcome.steps;
-            if let Some(hunted) = &mut self.hunted {
-                hunted.take(trial, outcome.metrics.worst(hunted.seek));
+impl Exploration {
+    /// Adds a trial, alone or with its family. Returns whether a run of it failed.
+    fn take(&mut self, trial: &Trial, ended: Ended<Family>, what: &ExploreOptions<'_>) -> bool {
+        let family = match ended {
+            Ok(family) => family,
+            // A panic in a run is caught for that run; this one is in the exploration itself.
+            Err(words) => {
+                return self.add_panic(trial, &format!("in exploring the family: {words}"));
             }
+        };
+        self.steps += family.steps;
+        let mut failed = false;
+        for (recipe, ended) in family.members {
+            let trial = Trial {
+                recipe,
+                ..trial.clone()
+            };
+            failed |= self.take_run(&trial, ended);
         }
-        self.take_run(trial, ended)
+        if let Some(corpus) = &mut self.guided {
+            corpus.take(trial, what, family.new_facets, &family.facets);
+        }
+        failed
     }
 
     /// Adds a run. Returns whether it failed.
     fn take_run(&mut self, trial: &Trial, ended: Ended<SeedOutcome>) -> bool {
         self.runs += 1;
         let outcome = match ended {
-            Err(words) => return self.take_panic(trial, &words),
+            Err(words) => return self.add_panic(trial, &words),
             Ok(outcome) => outcome,
         };
+        self.virtual_span = self.virtual_span + outcome.virtual_span;
+        if let Some(hunted) = &mut self.hunted {
+            hunted.take(trial, outcome.metrics.worst(hunted.seek));
+        }
         self.tally.add(&outcome.tally);
         for violation in &outcome.violations {
             self.add_failure(trial, Some(outcome.trace_hash), violation);
@@ -249,8 +282,8 @@ impl Exploration {
         !outcome.violations.is_empty()
     }
 
-    /// Adds a run that panicked, which is a failure.
-    fn take_panic(&mut self, trial: &Trial, words: &str) -> bool {
+    /// Adds a panic, which is a failure.
+    fn add_panic(&mut self, trial: &Trial, words: &str) -> bool {
         self.add_failure(trial, None, &Violation::of_panic(words, trial.seed));
         true
     }

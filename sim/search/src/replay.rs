@@ -230,10 +230,30 @@ impl<'r> Replay<'r> {
             self.begin(position, at, entry);
         }
         let said = translate::decided(outcome);
-        self.count(position, at, entry, said);
-        self.judge(position, at, entry, said);
+        *self.found.entries.entry(kind(entry)).or_default() += 1;
+        if let Err(refusal) = said {
+            *self.found.refused.entry(refusal.code).or_default() += 1;
+        }
+        if let Entry::Resumed { .. } = entry {
+            self.found.restarts.push(JournalRestart {
+                position,
+                unix_us: at.0,
+                down_us: at.since(self.last_at).0,
+            });
+        }
+        if let Some(judge) = self.judge.as_mut().filter(|judge| !judge.violated()) {
+            judge.observe_server(&committed(position, at, entry, said));
+            self.violated = judge.violated().then_some((position, at));
+        }
+        // The server's snapshot at this position, if there is one.
+        let mut checkpoints = self.checkpoints.iter();
+        if let Some(checkpoint) = checkpoints.find(|one| one.position.0 == position) {
+            self.found.digests += 1;
+            if hub.digest() != checkpoint.digest {
+                self.found.other_digests.push(position);
+            }
+        }
         self.unchecked += 1;
-        self.compare(hub, position);
         if self.unchecked >= self.found.participants + self.found.rooms || position == self.until {
             self.validate(hub);
         }
@@ -262,44 +282,6 @@ impl<'r> Replay<'r> {
             self.found.unjudged = Some(format!(
                 "the records before position {position} are gone, and the model needs all of them"
             ));
-        }
-    }
-
-    fn count(&mut self, position: u64, at: Time, entry: &Entry, said: Result<&Reply, Refusal>) {
-        *self.found.entries.entry(kind(entry)).or_default() += 1;
-        if let Err(refusal) = said {
-            *self.found.refused.entry(refusal.code).or_default() += 1;
-        }
-        if let Entry::Resumed { .. } = entry {
-            self.found.restarts.push(JournalRestart {
-                position,
-                unix_us: at.0,
-                down_us: at.since(self.last_at).0,
-            });
-        }
-    }
-
-    fn judge(&mut self, position: u64, at: Time, entry: &Entry, said: Result<&Reply, Refusal>) {
-        let Some(judge) = &mut self.judge else {
-            return;
-        };
-        if judge.violated() {
-            return;
-        }
-        judge.observe_server(&committed(position, at, entry, said));
-        if judge.violated() {
-            self.violated = Some((position, at));
-        }
-    }
-
-    /// Compares the state with the server's snapshot at this position, if there is one.
-    fn compare(&mut self, hub: &Hub, position: u64) {
-        let mut checkpoints = self.checkpoints.iter();
-        if let Some(checkpoint) = checkpoints.find(|one| one.position.0 == position) {
-            self.found.digests += 1;
-            if hub.digest() != checkpoint.digest {
-                self.found.other_digests.push(position);
-            }
         }
     }
 

@@ -27,7 +27,6 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use crate::workload::script_mut;
 use attempts::{Fidelity, fixed};
 use candidates::{CandidateRun, Shrinker, steps};
 use record::{Names, StepWriter};
@@ -222,9 +221,10 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
 fn rename(plan: &mut Plan, failure: &FailedRun<'_>, seed: u64) {
     plan.name = format!("{}_{}", failure.property, failure.seed);
     plan.seed = seed;
-    let users = script_mut(plan).into_iter().flat_map(|script| script.0);
-    for (index, user) in users.enumerate() {
-        user.name = short_name(index);
+    if let Workload::Steps { users, .. } = &mut plan.workload {
+        for (index, user) in users.iter_mut().enumerate() {
+            user.name = short_name(index);
+        }
     }
 }
 

@@ -212,7 +212,7 @@ impl VirtualUser {
 
     /// Sets what the steps form says of it: its streams, and whether it keeps its handle.
     pub fn as_written(&mut self, user: &ScriptUser) {
-        self.profile.stream_by = user.stream_by;
+        self.profile.stream_by = user.stream.unwrap_or_default();
         self.opens = user.opens.iter().copied().collect();
         self.keeps_handle = user.keeps_handle;
     }

@@ -169,10 +169,7 @@ impl<'a, 'o> World<'a, 'o> {
     fn new(plan: &'a Plan, seed: u64, observers: Observers<'o>, swaps: Actor) -> Self {
         let arrivals = arrivals(&plan.workload, &mut Draw::new(seed, Actor::Arrivals));
         let bucket = Span((plan.duration.0 / BUCKETS).max(1));
-        let personas = match &plan.workload {
-            Workload::Phases { personas, .. } => personas.len(),
-            Workload::Steps { .. } => 0,
-        };
+        let personas = plan.workload.personas().len();
         Self {
             plan,
             seed,

@@ -2,34 +2,29 @@
 
 use super::event_queue::Event;
 use super::{START, World};
-use sim_model::plan::{Net, Workload};
+use sim_model::plan::Net;
 use sim_model::protocol::User;
 use sim_user::Script;
 
 impl World<'_, '_> {
     /// Creates the users of the steps form. They do nothing by themselves.
     pub(super) fn begin_script(&mut self) {
-        let Workload::Steps { users, steps } = &self.plan.workload else {
-            return;
-        };
-        for user in users {
-            let stream = user.stream;
+        let plan = self.plan;
+        for user in plan.workload.users() {
+            let stream = user.stream.is_some();
             self.add_client(Script::Manual { stream }, user.name.as_str().into());
             if let Some(client) = self.clients.last_mut() {
                 client.user.as_written(user);
             }
         }
-        for (index, step) in (0..).zip(steps) {
+        for (index, step) in (0..).zip(plan.workload.steps()) {
             let script = Event::Script(index);
             self.events.schedule(START + step.at, script);
         }
     }
 
     pub(super) fn perform(&mut self, index: u32) {
-        let Workload::Steps { steps, .. } = &self.plan.workload else {
-            return;
-        };
-        let Some(step) = steps.get(index as usize) else {
+        let Some(step) = self.plan.workload.steps().get(index as usize) else {
             return;
         };
         let now = self.now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::draw::Ratio;
-use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep, Workload};
+use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep};
 use sim_model::protocol::{
     Agent, CallId, Command, Op, OpKind, Outcome, Reply, Response, Room, User,
 };
@@ -153,15 +153,10 @@ impl Witness {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
         // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
-        let reused = match &plan.workload {
-            Workload::Steps { steps, .. } => steps.iter().any(reuses),
-            Workload::Phases { personas, .. } => personas.iter().any(strays),
-        };
+        let (steps, personas) = (plan.workload.steps(), plan.workload.personas());
+        let reused = steps.iter().any(reuses) || personas.iter().any(strays);
         let copied = |step: &ScriptStep| step.net.duplicate.is_some();
-        let copies = match &plan.workload {
-            Workload::Steps { steps, .. } => steps.iter().any(copied),
-            Workload::Phases { .. } => false,
-        };
+        let copies = steps.iter().any(copied);
         Self {
             remembered_keys: plan.server.remembered_keys as u64,
             has_own_keys: !reused,

@@ -11,7 +11,7 @@ use crate::plan::limited;
 use crate::user_name::UserName;
 
 /// The result of a run of one scenario, over one or more seeds.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario's name.
     pub scenario: String,
@@ -286,7 +286,7 @@ pub struct ShrunkResult {
 
 chat_types::listed! {
     /// The verdict of a run.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Default, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     Verdict {
         /// A property was exercised and all held, all thresholds were met, and all expected points were
@@ -298,6 +298,7 @@ chat_types::listed! {
         Liveness "liveness",
         /// The run could not be judged: no property was exercised, an `expect_sometimes` point was not
         /// reached, a threshold had no values, or users never got in. Exit 4.
+        #[default]
         Unjudged "unjudged",
         /// Only a threshold was crossed: exit 99.
         Threshold "threshold",

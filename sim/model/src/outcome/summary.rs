@@ -247,7 +247,7 @@ pub struct FailingSeed {
 }
 
 /// The result of a run, with details for reports.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The result.
     pub result: RunResult,

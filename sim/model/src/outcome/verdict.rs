@@ -6,7 +6,7 @@ use super::{
     Class, Counts, LeftOutResult, Point, PropertyResult, RestResult, ThresholdResult, Verdict,
     Violation,
 };
-use crate::plan::{Plan, Step, Verb, Workload};
+use crate::plan::{Plan, Step, Verb};
 use crate::protocol::Plain;
 
 /// Exit codes, the gravest first; 0 is not among them.
@@ -106,33 +106,16 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
 /// scenario that aims at refusals states so in `expect_sometimes`.
 #[must_use]
 pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
-    counts.accepted == 0 && plan.expect_sometimes.is_empty() && sends(&plan.workload)
+    let sends = |step: &&Step| matches!(step, Step::Call(Verb::Send(_) | Verb::Plain(Plain::Push)));
+    counts.accepted == 0
+        && plan.expect_sometimes.is_empty()
+        && plan.workload.single_steps().iter().any(sends)
 }
 
 /// Whether the plan is about users that are refused before they are participants.
 #[must_use]
 pub fn expects_refusals_at_the_door(plan: &Plan) -> bool {
     plan.expect_sometimes.contains(&Point::TurnedAway.name())
-}
-
-/// Whether any user sends a message, directly or by a push.
-fn sends(workload: &Workload) -> bool {
-    match workload {
-        Workload::Phases { personas, .. } => {
-            let mut flows = personas.iter().flat_map(|persona| persona.flow.iter());
-            flows.any(says)
-        }
-        Workload::Steps { steps, .. } => steps.iter().any(|step| says(&step.what)),
-    }
-}
-
-fn says(step: &Step) -> bool {
-    match step {
-        Step::Call(verb) => matches!(verb, Verb::Send(_) | Verb::Plain(Plain::Push)),
-        Step::Loop { steps, .. } => steps.iter().any(says),
-        Step::Choose(choices) => choices.iter().any(|one| one.steps.iter().any(says)),
-        Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => false,
-    }
 }
 
 /// The `expect_sometimes` points of a plan that were never reached.

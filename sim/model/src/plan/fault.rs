@@ -29,8 +29,9 @@ pub struct Fault {
     pub repeats: Option<Repeats>,
     /// Its kind.
     pub kind: FaultKind,
-    /// Whether a run without it is useful.
-    pub need: Need,
+    /// Whether a run without it is useful, so that it is left out where it is impossible: a live server
+    /// cannot be crashed from outside.
+    pub is_optional: bool,
 }
 
 impl Fault {
@@ -42,7 +43,7 @@ impl Fault {
             milestone: None,
             repeats: None,
             kind,
-            need: Need::Required,
+            is_optional: false,
         }
     }
 
@@ -69,17 +70,8 @@ impl Fault {
 pub struct Repeats {
     /// The time from one start to the next, in microseconds.
     pub every: Arc<Quantiles>,
-    /// When it starts for the first time.
-    pub first: FirstTime,
-}
-
-/// When a fault that repeats starts for the first time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstTime {
-    /// At its time.
-    AtOnce,
-    /// A drawn time after the start of the run.
-    Drawn,
+    /// Whether it starts at its time at first; otherwise a drawn time after the start of the run.
+    pub starts_at_once: bool,
 }
 
 impl Plan {
@@ -96,9 +88,9 @@ impl Plan {
             let mut draw = Draw::new(seed, Actor::Repeats(index));
             // In whole milliseconds, as scenarios are written.
             let mut gap = || Span::millis(Span(repeats.every.draw(&mut draw)).as_millis());
-            let mut at = match repeats.first {
-                FirstTime::AtOnce => fault.at,
-                FirstTime::Drawn => gap(),
+            let mut at = match repeats.starts_at_once {
+                true => fault.at,
+                false => gap(),
             };
             for _ in 0..MAX_REPEATS {
                 if at + fault.kind.length() > self.duration {
@@ -170,15 +162,4 @@ impl fmt::Display for Milestone {
         let (_, name) = self.reached.words();
         write!(f, "{name} {}", self.count)
     }
-}
-
-/// Whether a run needs a fault. The simulator can perform every one; a live server cannot be
-/// crashed from outside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Need {
-    /// Without it, the run would miss its purpose.
-    #[default]
-    Required,
-    /// It is left out where it is impossible.
-    Optional,
 }

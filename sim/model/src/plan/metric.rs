@@ -178,17 +178,18 @@ pub fn limited(metric: &str, persona: Option<&str>) -> String {
     }
 }
 
-/// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
-    /// `<`
-    Below,
-    /// `<=`
-    AtMost,
-    /// `>`
-    Above,
-    /// `>=`
-    AtLeast,
-    /// `==`
-    Equal,
+chat_types::listed! {
+    /// A comparison by its sign. A sign that begins with another stands before that one.
+    Compare {
+        /// At most the bound.
+        AtMost "<=",
+        /// At least the bound.
+        AtLeast ">=",
+        /// The bound.
+        Equal "==",
+        /// Less than the bound.
+        Below "<",
+        /// More than the bound.
+        Above ">",
+    }
 }

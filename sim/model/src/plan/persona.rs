@@ -65,31 +65,35 @@ pub struct ClientProfile {
     pub names: Naming,
 }
 
-/// A user's way of reading its inbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// By its stream, and by checks if the stream has a hole or is down.
-    #[default]
-    Exactly,
-    /// By its stream alone: each opening starts after the last event it has, and missing events
-    /// before that are never requested.
-    ByStream,
+chat_types::listed! {
+    /// A user's way of reading its inbox.
+    #[derive(Default)]
+    Reads {
+        /// By its stream, and by checks if the stream has a hole or is down.
+        #[default]
+        Exactly "exactly",
+        /// By its stream alone: each opening starts after the last event it has, and missing events
+        /// before that are never requested.
+        ByStream "stream",
+    }
 }
 
-/// The names of users.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Naming {
-    /// The persona's name and the user's number.
-    #[default]
-    Given,
-    /// That name after a word in some script.
-    Scripts,
-    /// One of a few names in some spelling: most look like another user's.
-    Alike,
-    /// Names and cursors at the limits of what a server allows, or beyond.
-    Odd,
-    /// No name in the queue, unless the flow gives one; the usual name in a room.
-    Unnamed,
+chat_types::listed! {
+    /// The names of users.
+    #[derive(Default)]
+    Naming {
+        /// The persona's name and the user's number.
+        #[default]
+        Given "given",
+        /// That name after a word in some script.
+        Scripts "scripts",
+        /// One of a few names in some spelling: most look like another user's.
+        Alike "alike",
+        /// Names and cursors at the limits of what a server allows, or beyond.
+        Odd "odd",
+        /// No name in the queue, unless the flow gives one; the usual name in a room.
+        Unnamed "unnamed",
+    }
 }
 
 /// Habits of real clients. Each is drawn for every call, but `bare_check` and `no_key` once for
@@ -150,14 +154,16 @@ pub enum Arrivals {
     },
 }
 
-/// The distribution of arrivals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ArrivalMode {
-    /// Evenly spaced.
-    #[default]
-    Uniform,
-    /// Independent of one another.
-    Poisson,
+chat_types::listed! {
+    /// The distribution of arrivals.
+    #[derive(Default)]
+    ArrivalMode {
+        /// Evenly spaced.
+        #[default]
+        Uniform "uniform",
+        /// Independent of one another.
+        Poisson "poisson",
+    }
 }
 
 impl Phase {

@@ -93,12 +93,14 @@ impl Verb {
     }
 }
 
-/// The grant that a call names, for calls where it is optional.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grant {
-    /// The call names no grant.
-    #[default]
-    Unnamed,
-    /// The latest grant that the user knows, which may be over.
-    Latest,
+chat_types::listed! {
+    /// The grant that a call names, for calls where it is optional.
+    #[derive(Default)]
+    Grant {
+        /// The call names no grant.
+        #[default]
+        Unnamed "none",
+        /// The latest grant that the user knows, which may be over.
+        Latest "latest",
+    }
 }

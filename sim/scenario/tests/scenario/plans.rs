@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chat_types::Span;
 use sim_model::draw::{Ratio, Shape};
 use sim_model::plan::{
-    ArrivalMode, Arrivals, ClientHarm, Compare, Delivery, FaultKind, Figure, FirstTime, Frequency,
-    Milestone, OperatorAct, OperatorVerb, Outage, Persona, Phase, Plan, Reached, ScriptStep,
-    ScriptUser, Step, Text, Verb, Victims, Workload,
+    ArrivalMode, Arrivals, ClientHarm, Compare, Delivery, FaultKind, Figure, Frequency, Milestone,
+    OperatorAct, OperatorVerb, Outage, Persona, Phase, Plan, Reached, ScriptStep, ScriptUser, Step,
+    Text, Verb, Victims, Workload,
 };
 use sim_scenario::{load, parse};
 
@@ -178,7 +178,14 @@ fn steps_are_sorted_and_carry_network_decisions() {
     assert_eq!(plan.duration, Span::secs(35));
     let (users, steps) = steps(plan);
     let users: Vec<_> = users.iter().map(|u| (u.name.as_str(), u.stream)).collect();
-    let all = [("ann", true), ("bob", false), ("1", true), ("eve", true)];
+    use sim_model::protocol::ReadBy::{Handle, ReaderId};
+    let (by_handle, by_reader) = (Some(Handle), Some(ReaderId));
+    let all = [
+        ("ann", by_handle),
+        ("bob", None),
+        ("1", by_handle),
+        ("eve", by_reader),
+    ];
     assert_eq!(users, all);
     let order = steps.iter().map(|step| (step.at.as_secs(), step.user));
     let by_ann = (7..12).map(|second| (second, 0));
@@ -211,8 +218,7 @@ fn steps_are_sorted_and_carry_network_decisions() {
 #[test]
 fn calls_and_their_secrets_are_parsed() {
     use sim_model::protocol::ReadBy;
-    let (users, steps) = steps(good("every_step.yaml"));
-    assert_eq!(users[3].stream_by, ReadBy::ReaderId);
+    let (_, steps) = steps(good("every_step.yaml"));
     let whats = steps[5..15].iter().map(|step| format!("{:?}", step.what));
     assert!(whats.eq([
         "Call(Break { kind: None, excuse: None })",
@@ -299,9 +305,8 @@ fn a_fault_repeats_until_the_end_of_the_duration() {
         [5_000, 25_000],
         "the third would end too late"
     );
-    let first = |plan: &Plan| plan.faults[0].repeats.as_ref().map(|repeats| repeats.first);
-    assert_eq!(first(&from), Some(FirstTime::AtOnce));
-    assert_eq!(first(&often), Some(FirstTime::Drawn));
+    let at_once = |plan: &Plan| plan.faults[0].repeats.as_ref().unwrap().starts_at_once;
+    assert!(at_once(&from) && !at_once(&often));
     let jittered = plan("{ at: 0s, every: { min: 9s, max: 11s }, clock_jump: 1s }");
     let gaps =
         |starts: &[u64]| -> Vec<u64> { starts.windows(2).map(|two| two[1] - two[0]).collect() };

@@ -9,7 +9,7 @@
 //! the same future as one without.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt;
 
 use chat_types::{mix, mix_bytes};
 use serde::ser::{self, Serialize};
@@ -88,7 +88,7 @@ pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
     mix(mix_bytes(state, value.to_string().as_bytes()), 0xff)
 }
 
-/// Folds all serialised data into one word.
+/// Folds all serialised data into one word, which fails only if a type reports an error itself.
 struct Fold<'a> {
     state: u64,
     base: &'a Base,
@@ -101,39 +101,41 @@ struct Fold<'a> {
     may_retry: bool,
 }
 
-/// Serialising into a word fails only if a type reports an error itself.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Failure(String);
-
-impl ser::Error for Failure {
-    fn custom<T: Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
-}
-
 impl Fold<'_> {
-    fn word(&mut self, word: u64) -> Result<(), Failure> {
+    fn word(&mut self, word: u64) -> fmt::Result {
         self.last = word;
         self.state = mix(self.state, word);
         Ok(())
     }
-
-    fn length(&mut self, length: usize) -> Result<&mut Self, Failure> {
-        self.word(length as u64 ^ (1 << 62)).map(|()| self)
-    }
 }
 
-/// Numbers are folded as words.
+/// The word with which a composite value of this length begins.
+fn sized(length: impl Into<Option<usize>>) -> u64 {
+    length.into().unwrap_or_default() as u64 ^ (1 << 62)
+}
+
+/// Numbers, and what stands for one, are folded as words.
 macro_rules! words {
-    ($($name:ident($value:ident: $type:ty) => $word:expr),*) => {
-        $(fn $name(self, $value: $type) -> Result<(), Failure> { self.word($word) })*
+    ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
+        $(fn $name(self, $($value: $type),*) -> fmt::Result {
+            self.word($word)
+        })*
+    };
+}
+
+/// A composite value begins with a word.
+macro_rules! begins {
+    ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
+        $(fn $name(self, $($value: $type),*) -> Result<Self, fmt::Error> {
+            self.word($word)?;
+            Ok(self)
+        })*
     };
 }
 
 impl ser::Serializer for &mut Fold<'_> {
     type Ok = ();
-    type Error = Failure;
+    type Error = fmt::Error;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
@@ -148,51 +150,52 @@ impl ser::Serializer for &mut Fold<'_> {
     }
 
     words! {
-        serialize_bool(value: bool) => value.into(),
-        serialize_u8(value: u8) => value.into(),
-        serialize_u16(value: u16) => value.into(),
-        serialize_u32(value: u32) => value.into(),
-        serialize_u64(value: u64) => value,
-        serialize_char(value: char) => value.into(),
-        serialize_i8(value: i8) => i64::from(value).cast_unsigned(),
-        serialize_i16(value: i16) => i64::from(value).cast_unsigned(),
-        serialize_i32(value: i32) => i64::from(value).cast_unsigned(),
-        serialize_i64(value: i64) => value.cast_unsigned(),
-        serialize_f32(value: f32) => value.to_bits().into(),
-        serialize_f64(value: f64) => value.to_bits()
+        serialize_bool(value: bool) => value.into();
+        serialize_u8(value: u8) => value.into();
+        serialize_u16(value: u16) => value.into();
+        serialize_u32(value: u32) => value.into();
+        serialize_u64(value: u64) => value;
+        serialize_char(value: char) => value.into();
+        serialize_i8(value: i8) => i64::from(value).cast_unsigned();
+        serialize_i16(value: i16) => i64::from(value).cast_unsigned();
+        serialize_i32(value: i32) => i64::from(value).cast_unsigned();
+        serialize_i64(value: i64) => value.cast_unsigned();
+        serialize_f32(value: f32) => value.to_bits().into();
+        serialize_f64(value: f64) => value.to_bits();
+        serialize_none() => 2 << 62;
+        serialize_unit_variant(_: Name, index: u32, _: Name) => index.into();
     }
 
-    fn serialize_u128(self, value: u128) -> Result<(), Failure> {
+    begins! {
+        serialize_seq(length: Option<usize>) => sized(length);
+        serialize_tuple(length: usize) => sized(length);
+        serialize_tuple_struct(_: Name, length: usize) => sized(length);
+        serialize_tuple_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
+        serialize_map(length: Option<usize>) => sized(length);
+        serialize_struct_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
+    }
+
+    fn serialize_u128(self, value: u128) -> fmt::Result {
         self.serialize_bytes(&value.to_le_bytes())
     }
-    fn serialize_str(self, value: &str) -> Result<(), Failure> {
+    fn serialize_str(self, value: &str) -> fmt::Result {
         self.serialize_bytes(value.as_bytes())
     }
-    fn serialize_bytes(self, value: &[u8]) -> Result<(), Failure> {
+    fn serialize_bytes(self, value: &[u8]) -> fmt::Result {
         self.state = mix_bytes(self.state, value);
         Ok(())
     }
-    fn serialize_none(self) -> Result<(), Failure> {
-        self.word(2 << 62)
-    }
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Failure> {
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> fmt::Result {
         self.word(3 << 62)?;
         value.serialize(self)
     }
-    fn serialize_unit(self) -> Result<(), Failure> {
+    fn serialize_unit(self) -> fmt::Result {
         Ok(())
     }
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Failure> {
+    fn serialize_unit_struct(self, _: &'static str) -> fmt::Result {
         Ok(())
     }
-    fn serialize_unit_variant(self, _: Name, index: u32, _: Name) -> Result<(), Failure> {
-        self.word(index.into())
-    }
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(
-        self,
-        name: Name,
-        value: &T,
-    ) -> Result<(), Failure> {
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: Name, value: &T) -> fmt::Result {
         if UNNUMBERED.contains(&name) {
             return Ok(());
         }
@@ -222,46 +225,27 @@ impl ser::Serializer for &mut Fold<'_> {
         index: u32,
         _: Name,
         value: &T,
-    ) -> Result<(), Failure> {
+    ) -> fmt::Result {
         self.word(index.into())?;
         value.serialize(self)
     }
-    fn serialize_seq(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())
-    }
-    fn serialize_tuple(self, length: usize) -> Result<Self, Failure> {
-        self.length(length)
-    }
-    fn serialize_tuple_struct(self, _: Name, length: usize) -> Result<Self, Failure> {
-        self.length(length)
-    }
-    fn serialize_tuple_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
-        self.word(index.into()).map(|()| self)
-    }
-    fn serialize_map(self, length: Option<usize>) -> Result<Self, Failure> {
-        self.length(length.unwrap_or_default())
-    }
-    fn serialize_struct(self, _: Name, _: usize) -> Result<Self, Failure> {
+    fn serialize_struct(self, _: Name, _: usize) -> Result<Self, fmt::Error> {
         Ok(self)
-    }
-    fn serialize_struct_variant(self, _: Name, index: u32, _: Name, _: usize) -> Part<Self> {
-        self.word(index.into()).map(|()| self)
     }
 }
 
 type Name = &'static str;
-type Part<T> = Result<T, Failure>;
 
 /// The parts of a composite value are folded one after another.
 macro_rules! parts {
     ($($kind:ident: $($method:ident),*;)*) => {
         $(impl ser::$kind for &mut Fold<'_> {
             type Ok = ();
-            type Error = Failure;
-            $(fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+            type Error = fmt::Error;
+            $(fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> fmt::Result {
                 value.serialize(&mut **self)
             })*
-            fn end(self) -> Result<(), Failure> {
+            fn end(self) -> fmt::Result {
                 Ok(())
             }
         })*
@@ -278,12 +262,8 @@ parts! {
 
 impl ser::SerializeStruct for &mut Fold<'_> {
     type Ok = ();
-    type Error = Failure;
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        name: Name,
-        value: &T,
-    ) -> Result<(), Failure> {
+    type Error = fmt::Error;
+    fn serialize_field<T: ?Sized + Serialize>(&mut self, name: Name, value: &T) -> fmt::Result {
         if LEFT_OUT.contains(&name) || name == "memory" && !self.may_retry {
             return Ok(());
         }
@@ -293,26 +273,22 @@ impl ser::SerializeStruct for &mut Fold<'_> {
         }
         Ok(())
     }
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> fmt::Result {
         Ok(())
     }
 }
 
 impl ser::SerializeStructVariant for &mut Fold<'_> {
     type Ok = ();
-    type Error = Failure;
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        name: Name,
-        value: &T,
-    ) -> Result<(), Failure> {
+    type Error = fmt::Error;
+    fn serialize_field<T: ?Sized + Serialize>(&mut self, name: Name, value: &T) -> fmt::Result {
         // The number of messages in a pair room, which has no limit in these worlds.
         if name == "turns" {
             return Ok(());
         }
         value.serialize(&mut **self)
     }
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> fmt::Result {
         Ok(())
     }
 }

@@ -13,7 +13,7 @@
 use chat_types::Span;
 
 use super::client::Client as TinyClient;
-use super::worlds::{begin, plan};
+use super::worlds::{begin, first_calls, plan};
 use crate::panics::catch_panic;
 use crate::shrink::recorded_call;
 use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
@@ -21,6 +21,7 @@ use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Net, Outage, Plan, ScriptStep, ScriptUser, Step,
     Text, Verb, Workload,
 };
+use sim_model::protocol::ReadBy;
 
 /// The duration of a step.
 const STEP: Span = Span::millis(10);
@@ -36,12 +37,8 @@ const DOWN: Span = Span::millis(1);
 pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str) -> Plan {
     let mut writer = Writer::new(users);
     for user in 0..users {
-        match world {
-            TinyWorld::Line => {
-                writer.call(user, TinyCall::Enter);
-                writer.call(user, TinyCall::LeaveQueue);
-            }
-            TinyWorld::Room => writer.call(user, TinyCall::Login),
+        for ask in first_calls(world) {
+            writer.call(user, *ask);
         }
     }
     let base = plan();
@@ -75,7 +72,7 @@ impl Writer {
     fn new(users: u8) -> Self {
         let user = |number| ScriptUser {
             name: user_letter(number).to_string(),
-            stream: true,
+            stream: Some(ReadBy::Handle),
             ..ScriptUser::default()
         };
         Self {

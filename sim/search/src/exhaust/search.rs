@@ -146,40 +146,32 @@ impl Search<'_> {
     }
 
     fn expand(&self, depth: u32, state: Option<usize>) -> Expansion {
-        let mut expansion = Expansion::default();
-        let mut tried = None;
-        let ended = catch_panic(|| self.expand_state(depth, state, &mut tried, &mut expansion));
-        if ended.is_err() {
-            expansion.broken = Some(tried);
-        }
+        // What is tried counts as broken until it is judged, so that a panic in it does.
+        let mut expansion = Expansion {
+            broken: Some(None),
+            ..Expansion::default()
+        };
+        let _panicked = catch_panic(|| self.expand_state(depth, state, &mut expansion));
         expansion
     }
 
-    fn expand_state(
-        &self,
-        depth: u32,
-        state: Option<usize>,
-        tried: &mut Option<Action>,
-        expansion: &mut Expansion,
-    ) {
+    fn expand_state(&self, depth: u32, state: Option<usize>, expansion: &mut Expansion) {
         let here = run(&self.root, &self.path(state));
         let end = here.clone().finish();
         if depth == 0 {
             tell(&mut expansion.tally, &end.judgement);
         }
         if !end.judgement.violations.is_empty() {
-            expansion.broken = Some(None);
             return;
         }
         let before = here.key(&end);
         for action in actions(self.world, &here, self.options.faults) {
-            *tried = Some(action);
+            expansion.broken = Some(Some(action));
             let mut there = here.clone();
             there.apply(action);
             let end = there.clone().finish();
             tell(&mut expansion.tally, &end.judgement);
             if !end.judgement.violations.is_empty() {
-                expansion.broken = Some(Some(action));
                 return;
             }
             let key = there.key(&end);
@@ -189,6 +181,7 @@ impl Search<'_> {
                 expansion.children.push((action, key, there.faults));
             }
         }
+        expansion.broken = None;
     }
 
     /// Merges the result of one state, in the order of states.

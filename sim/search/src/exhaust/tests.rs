@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use chat_types::Time;
 
 use super::search::search_from;
-use super::worlds::{actions, begin, plan};
+use super::worlds::{actions, begin, first_calls, plan};
 use super::*;
 use crate::seed::run_seed;
 use Action::{Call, Crash, Deadline, Disconnect, Lost, Reconnect, Retry};
@@ -200,7 +200,7 @@ fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let scenario = parse("path.yaml", &scenario).unwrap();
     let mut seen = Answers::default();
     run_seed(&scenario, 1, &Progress::default(), Some(&mut seen));
-    let set_up = if world == Line { 6 } else { 3 };
+    let set_up = 3 * first_calls(world).len();
     let seen = seen.0.into_iter().skip(set_up).take(told.len()).collect();
     [told, seen]
 }

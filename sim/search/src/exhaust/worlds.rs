@@ -41,17 +41,21 @@ const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
     }
 }
 
+/// The calls by which each user of a world is registered.
+pub(super) const fn first_calls(world: TinyWorld) -> &'static [TinyCall] {
+    match world {
+        TinyWorld::Line => &[Enter, LeaveQueue],
+        TinyWorld::Room => &[Login],
+    }
+}
+
 /// The world before its first step: all clients are registered, have a stream and have read all
 /// events.
 pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     let mut tiny = Tiny::new(plan, users);
     for user in 0..users {
-        match world {
-            TinyWorld::Line => {
-                tiny.apply(Action::Call(user, Enter));
-                tiny.apply(Action::Call(user, LeaveQueue));
-            }
-            TinyWorld::Room => drop(tiny.apply(Action::Call(user, Login))),
+        for ask in first_calls(world) {
+            tiny.apply(Action::Call(user, *ask));
         }
         tiny.apply(Action::Reconnect(user));
     }

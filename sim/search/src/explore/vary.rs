@@ -27,6 +27,7 @@ pub(super) use self::everyday::is_blank;
 pub use self::everyday::{EVERYDAY, blank};
 
 use self::dice::Dice;
+use crate::workload::has_breaks;
 use sim_model::plan::{Plan, Race, Schedule, Workload};
 
 /// The largest number of users of a scenario that is explored in its own form.
@@ -74,7 +75,8 @@ pub fn vary(plan: &Plan, seed: u64) -> DrawnPlan {
     } else {
         users::draw(&mut plan, &mut dice);
         limits::draw(&mut plan.server, &mut dice);
-        if flows::has_breaks(&plan) {
+        // Otherwise nothing is drawn about them.
+        if has_breaks(&plan) {
             limits::bosses(&mut plan.server, &mut dice);
         }
         flows::draw(&mut plan, &mut dice);

@@ -64,18 +64,13 @@ impl WorstSearch {
     }
 
     pub(super) fn take(&mut self, trial: &Trial, worst: Worst) {
-        if worst.figure == 0 {
-            return;
-        }
         let alike =
             |one: &(Trial, Worst)| (one.0.scenario, one.0.seed) == (trial.scenario, trial.seed);
-        match self.worst.iter().position(alike) {
-            Some(place) if self.worst[place].1.figure >= worst.figure => return,
-            Some(place) => {
-                self.worst.remove(place);
-            }
-            None => {}
+        let known = self.worst.iter().find(|one| alike(one));
+        if worst.figure <= known.map_or(0, |(_, known)| known.figure) {
+            return;
         }
+        self.worst.retain(|one| !alike(one));
         let place = self
             .worst
             .partition_point(|one| one.1.figure >= worst.figure);

@@ -67,6 +67,12 @@ impl Journal {
         self.keyed(caller, None, command);
     }
 
+    /// The participant opens its stream.
+    fn listens(&mut self, user: u64) {
+        let (user, implied) = (UserId(user), Implied::OpenStream);
+        self.entry(Span::millis(5), Entry::Implied { user, implied });
+    }
+
     fn keyed(&mut self, caller: Caller, key: Option<u128>, command: Command) {
         let key = key.map(RequestKey);
         let entry = Entry::Call {
@@ -160,10 +166,8 @@ fn conversation() -> Journal {
     let mut journal = Journal::new();
     journal.call(new(1), login("ann"));
     journal.call(new(2), login("ben"));
-    for user in [UserId(1), UserId(2)] {
-        let implied = Implied::OpenStream;
-        journal.entry(Span::millis(5), Entry::Implied { user, implied });
-    }
+    journal.listens(1);
+    journal.listens(2);
     journal.call(known(1), claim());
     journal.call(known(2), claim());
     journal.call(known(2), say("too early"));
@@ -175,10 +179,8 @@ fn conversation() -> Journal {
     journal.call(new(3), enter());
     journal.call(new(4), enter());
     // Nobody is paired before the first use of its handle.
-    for user in [UserId(3), UserId(4)] {
-        let implied = Implied::OpenStream;
-        journal.entry(Span::millis(5), Entry::Implied { user, implied });
-    }
+    journal.listens(3);
+    journal.listens(4);
     journal.call(known(3), say("hello"));
     journal.checkpoint();
     let config = Box::new(Config::default());
@@ -299,28 +301,24 @@ fn a_journal_is_reported_if_its_first_record_is_there_or_none_is_yet() {
     assert_eq!(reported(&journal.bundle()), (None, 0));
 }
 
+/// The replay of a journal up to this position, and what it shows of this participant.
+fn followed(journal: &Journal, until: Option<u64>, whom: &str) -> (Replayed, Vec<String>) {
+    let follow = Some(whom.parse().unwrap());
+    replayed(journal, &ReplayOptions { until, follow })
+}
+
 #[test]
 fn the_last_call_of_a_followed_participant_unregisters_it() {
     let mut journal = conversation();
     journal.call(known(2), Command::Unregister);
-    let options = ReplayOptions {
-        until: None,
-        follow: Some("ben".parse().unwrap()),
-    };
-    let (_, lines) = replayed(&journal, &options);
+    let (_, lines) = followed(&journal, None, "ben");
     let last = lines.last().unwrap();
     assert!(last.contains("user_2  unregister → "), "{last}");
 }
 
 #[test]
 fn a_participant_that_is_not_in_the_journal_leaves_the_names_of_others() {
-    let follow = |whom: &str| {
-        let options = ReplayOptions {
-            follow: Some(whom.parse().unwrap()),
-            ..ReplayOptions::default()
-        };
-        replayed(&conversation(), &options)
-    };
+    let follow = |whom: &str| followed(&conversation(), None, whom);
     let (found, lines) = follow("benn");
     assert!(found.other_names.unwrap().contains(&"ben".to_owned()) && lines.is_empty());
     assert!(follow("user_99").0.other_names.is_some());
@@ -330,11 +328,7 @@ fn a_participant_that_is_not_in_the_journal_leaves_the_names_of_others() {
 #[test]
 fn a_replay_stops_at_its_last_position_and_follows_one_participant() {
     let journal = conversation();
-    let options = ReplayOptions {
-        until: Some(8),
-        follow: Some("ben".parse().unwrap()),
-    };
-    let (found, lines) = replayed(&journal, &options);
+    let (found, lines) = followed(&journal, Some(8), "ben");
     assert_eq!((found.last, found.validated > 0), (8, true));
     let text = lines.join("\n");
     assert!(
@@ -343,11 +337,7 @@ fn a_replay_stops_at_its_last_position_and_follows_one_participant() {
     );
     assert!(text.contains("· stick granted to user_1"), "{text}");
     assert!(!text.contains("append"), "{text}");
-    let by_number = ReplayOptions {
-        follow: Some(FollowTarget::Number(2)),
-        ..options
-    };
-    assert_eq!(replayed(&journal, &by_number).1, lines);
+    assert_eq!(followed(&journal, Some(8), "user_2").1, lines);
 }
 
 #[test]

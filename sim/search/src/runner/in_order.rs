@@ -18,10 +18,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// The result of one piece of work, or the message of its panic.
 pub(crate) type Ended<T> = Result<T, String>;
 
-/// Takes a result by its number, and returns whether to continue.
-pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>) -> ControlFlow<()> + 'a;
-
-/// Runs pieces 0 to `count` and passes each result to `take` in order, until it returns `Break`.
+/// Runs pieces 0 to `count` and passes each result with its number to `take`, in order, until it
+/// returns `Break`.
 /// Few results are stored: a piece is begun only when all are taken that are far before it.
 /// Pieces in progress at a `Break` are finished and dropped, so that the taken results do not
 /// depend on the number of threads. An interrupt is a `Break` before the next result.
@@ -31,7 +29,7 @@ pub(crate) fn in_order<T: Send>(
     count: u64,
     (jobs, interrupt): (NonZeroUsize, &Interrupt),
     run: &(dyn Fn(u64, &Progress) -> T + Sync),
-    take: &mut Take<'_, T>,
+    take: &mut dyn FnMut(u64, Ended<T>) -> ControlFlow<()>,
     tick: &mut dyn FnMut(&Progress),
 ) {
     let progress = &Progress::until(interrupt.clone());

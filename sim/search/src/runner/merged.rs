@@ -8,9 +8,8 @@ use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::draw::Ratio;
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, LeftOutResult, Point, PropertyResult, RunResult, Stuck, Summary,
-    Tally, ThresholdResult, Timeline, Violation, expects_refusals_at_the_door, is_silent, judge,
-    unreached,
+    Counts, Evidence, FailingSeed, LeftOutResult, Point, RestResult, Stuck, Summary, Tally,
+    ThresholdResult, Violation, expects_refusals_at_the_door, is_silent, judge, unreached,
 };
 use sim_model::plan::Plan;
 
@@ -24,118 +23,100 @@ const LIST_LIMIT: usize = 1_000;
 /// The outcomes of seeds, added in order.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
-    /// The first seed, and the number of them.
-    first: u64,
+    /// The number of seeds to add.
     count: u64,
-    /// The number of seeds that were added.
-    added: u64,
     hash: u64,
     virtual_span: Span,
-    users: u64,
-    by_persona: Vec<u64>,
-    steps: u64,
-    properties: BTreeMap<String, PropertyResult>,
-    violations: Listed<Violation>,
-    failing: Listed<FailingSeed>,
-    counts: Counts,
     metrics: Option<Metrics>,
-    /// For each threshold, the first seed that crossed it, otherwise the first that measured it.
-    thresholds: Vec<ThresholdResult>,
     tally: Tally,
-    stuck: Listed<Stuck>,
     rest: Unlucky,
     left_out: Unlucky,
-    timeline: Timeline,
+    /// The lists and sums so far. Of the thresholds, the first seed that crossed one, otherwise the
+    /// first that measured it.
+    summary: Summary,
 }
 
-/// A list of limited length that counts omitted items.
-#[derive(Clone, Debug)]
-struct Listed<T> {
-    items: Vec<T>,
-    left_out: u64,
-}
-
-impl<T> Default for Listed<T> {
-    fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            left_out: 0,
-        }
-    }
-}
-
-impl<T> Listed<T> {
-    fn push(&mut self, item: T) {
-        if self.items.len() < LIST_LIMIT {
-            self.items.push(item);
-        } else {
-            self.left_out += 1;
-        }
+/// Adds an item to a list of limited length, or to the number of those that it leaves out.
+fn list<T>(items: &mut Vec<T>, left_out: &mut u64, item: T) {
+    if items.len() < LIST_LIMIT {
+        items.push(item);
+    } else {
+        *left_out += 1;
     }
 }
 
 impl Merged {
     pub(super) fn new(seeds: Seeds) -> Self {
-        Self {
-            first: seeds.first,
+        let mut merged = Self {
             count: seeds.count.get(),
             hash: HASH_OFFSET,
             ..Self::default()
-        }
+        };
+        merged.summary.result.seed = seeds.first;
+        merged
     }
 
     /// Adds the next seed.
     pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome>) {
-        self.added += 1;
+        self.summary.result.seeds += 1;
         match ended {
             Ok(outcome) => self.add_outcome(seed, outcome),
             Err(words) => {
                 self.add_hash(0);
-                self.add_failing(seed, None);
-                self.violations.push(Violation::of_panic(&words, seed));
+                self.add_violations(seed, None, vec![Violation::of_panic(&words, seed)]);
             }
         }
     }
 
-    fn add_failing(&mut self, seed: u64, trace_hash: Option<u64>) {
-        self.failing.push(FailingSeed { seed, trace_hash });
+    fn add_violations(&mut self, seed: u64, trace_hash: Option<u64>, violations: Vec<Violation>) {
+        let Summary {
+            result, failing, ..
+        } = &mut self.summary;
+        if !violations.is_empty() && failing.len() < LIST_LIMIT {
+            failing.push(FailingSeed { seed, trace_hash });
+        }
+        for violation in violations {
+            let violation = Violation { seed, ..violation };
+            list(
+                &mut result.violations,
+                &mut result.violations_left_out,
+                violation,
+            );
+        }
     }
 
     fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome) {
         self.add_hash(outcome.trace_hash);
+        self.add_violations(seed, Some(outcome.trace_hash), outcome.violations);
         self.virtual_span = self.virtual_span + outcome.virtual_span;
-        self.users += outcome.users;
-        self.steps += outcome.steps;
-        let personas = self.by_persona.len().max(outcome.by_persona.len());
-        self.by_persona.resize(personas, 0);
-        for (mine, theirs) in self.by_persona.iter_mut().zip(&outcome.by_persona) {
+        let by_persona = &mut self.summary.by_persona;
+        by_persona.resize(by_persona.len().max(outcome.by_persona.len()), 0);
+        for (mine, theirs) in by_persona.iter_mut().zip(&outcome.by_persona) {
             *mine += theirs;
         }
+        let result = &mut self.summary.result;
+        result.users += outcome.users;
+        result.steps += outcome.steps;
         for (name, property) in outcome.properties {
-            let known = self.properties.entry(name.to_owned());
+            let known = result.properties.entry(name.to_owned());
             known.or_default().add(&property);
-        }
-        if !outcome.violations.is_empty() {
-            self.add_failing(seed, Some(outcome.trace_hash));
-        }
-        for violation in outcome.violations {
-            self.violations.push(Violation { seed, ..violation });
         }
         let (stuck, users) = (outcome.stuck.len() as u64, outcome.users);
         self.rest.add(seed, stuck, users);
         let left_out = outcome.metrics.left_out().values().sum();
         self.left_out.add(seed, left_out, users);
         for stuck in outcome.stuck {
-            self.stuck.push(Stuck { seed, ..stuck });
+            let stuck = Stuck { seed, ..stuck };
+            list(&mut result.stuck, &mut result.stuck_left_out, stuck);
         }
+        result.counts = sums(&result.counts, &outcome.counts);
         self.add_thresholds(seed, outcome.thresholds);
-        self.counts = sums(&self.counts, &outcome.counts);
         match &mut self.metrics {
             None => self.metrics = Some(outcome.metrics),
             Some(metrics) => metrics.merge(&outcome.metrics),
         }
         self.tally.add(&outcome.tally);
-        self.timeline.merge(outcome.timeline);
+        self.summary.timeline.merge(outcome.timeline);
     }
 
     /// A threshold applies to each seed by itself: one seed that crosses it counts.
@@ -147,29 +128,15 @@ impl Merged {
                 seed: (crossed && several).then_some(seed),
                 ..theirs
             };
-            match self.thresholds.get_mut(index) {
-                None => self.thresholds.push(theirs),
+            let known = &mut self.summary.result.thresholds;
+            match known.get_mut(index) {
+                None => known.push(theirs),
                 Some(mine) if mine.met.is_none() || (crossed && mine.met != Some(false)) => {
                     *mine = theirs;
                 }
                 Some(_) => {}
             }
         }
-    }
-
-    /// The thresholds over all seeds. If every seed met a threshold, the common figure is shown
-    /// where it means the same.
-    fn judged_thresholds(&self, plan: &Plan) -> Vec<ThresholdResult> {
-        let stuck = self.stuck.items.len() as u64 + self.stuck.left_out;
-        let metrics = self.metrics.iter();
-        let together = metrics.flat_map(|metrics| metrics.thresholds(plan, &self.counts, stuck));
-        let mut judged = self.thresholds.clone();
-        for (each, all) in judged.iter_mut().zip(together) {
-            if each.met == Some(true) && all.met == Some(true) {
-                each.measured = all.measured;
-            }
-        }
-        judged
     }
 
     /// The hash of a run with one seed is that of the seed. With several seeds, it is FNV-1a over
@@ -184,96 +151,78 @@ impl Merged {
     /// The number of seeds so far.
     #[must_use]
     pub const fn seeds(&self) -> u64 {
-        self.added
-    }
-
-    /// The metrics of the seeds so far; none if all of them panicked.
-    #[must_use]
-    pub const fn metrics(&self) -> Option<&Metrics> {
-        self.metrics.as_ref()
-    }
-
-    /// The users that never got in.
-    fn left_out(&self, plan: &Plan) -> LeftOutResult {
-        let why = self.metrics().map(Metrics::left_out).into_iter().flatten();
-        let why = why.map(|(why, users)| ((*why).to_owned(), *users));
-        let allowed = match expects_refusals_at_the_door(plan) {
-            true => Ratio::new(1, 1).unwrap_or_default(),
-            false => plan.allow_stuck,
-        };
-        self.left_out.left_out(allowed, self.added, why.collect())
+        self.summary.result.seeds
     }
 
     /// The judged result of all seeds. The caller adds the command that repeats it.
     #[must_use]
     pub fn finish(self, plan: &Plan, wall: Duration) -> Summary {
+        let mut summary = self.summary;
+        let result = &mut summary.result;
+        result.scenario.clone_from(&plan.name);
+        result.scenario_hash = scenario_hash(plan);
+        result.trace_hash = format!("{:016x}", self.hash);
+        result.virtual_ms = self.virtual_span.0 as f64 / 1_000.0;
+        result.wall_ms = wall.as_secs_f64() * 1_000.0;
         let points = Point::ALL.iter();
-        let sometimes: BTreeMap<String, u64> = points
-            .map(|point| (point.name().to_owned(), self.tally.count(*point)))
-            .collect();
-        let thresholds = self.judged_thresholds(plan);
-        let left_out = self.left_out(plan);
-        let mut properties = self.properties;
-        for (name, property) in judged_by_thresholds(plan, &thresholds) {
-            properties.insert(name.to_owned(), property);
-        }
-        let rest = self.rest.stuck(plan.allow_stuck, self.added);
-        let measured = self.metrics.as_ref();
-        let verdict = judge(&Evidence {
-            rest: &rest,
-            left_out: &left_out,
-            properties: &properties,
-            violations: &self.violations.items,
-            thresholds: &thresholds,
-            unreached: &unreached(plan, &sometimes),
-            silent: is_silent(plan, &self.counts),
-        });
-        let (metrics, fairness) = measured.map(Metrics::results).unwrap_or_default();
-        let mut result = RunResult {
-            scenario: plan.name.clone(),
-            scenario_hash: scenario_hash(plan),
-            seed: self.first,
-            seeds: self.added,
-            interrupted: false,
-            verdict,
-            exit_code: verdict.exit_code(),
-            trace_hash: format!("{:016x}", self.hash),
-            virtual_ms: self.virtual_span.0 as f64 / 1_000.0,
-            wall_ms: wall.as_secs_f64() * 1_000.0,
-            users: self.users,
-            steps: self.steps,
-            calls: measured.map_or(0, Metrics::calls),
-            unanswered: measured.map_or(0, Metrics::unanswered),
-            counts: self.counts,
-            properties,
-            sometimes,
-            metrics,
-            groups: measured.map(Metrics::by_group).unwrap_or_default(),
-            fairness,
-            thresholds,
-            coverage: self.tally.coverage.clone(),
-            refusals: measured.map(Metrics::refusals).unwrap_or_default(),
-            rest,
-            left_out,
-            let_off: measured.map(Metrics::let_off).unwrap_or_default(),
-            stuck: self.stuck.items,
-            stuck_left_out: self.stuck.left_out,
-            violations: self.violations.items,
-            violations_left_out: self.violations.left_out,
-            repro: None,
-            shrunk: None,
-            live: None,
+        let reached = points.map(|point| (point.name().to_owned(), self.tally.count(*point)));
+        result.sometimes = reached.collect();
+        result.coverage = self.tally.coverage;
+        let (held, seed) = self.rest.within(plan.allow_stuck, result.seeds);
+        result.rest = RestResult {
+            held,
+            stuck: self.rest.count,
+            allowed: (plan.allow_stuck.is_possible()).then(|| plan.allow_stuck.to_string()),
+            seed,
         };
-        if self.added < self.count {
+        let allowed = match expects_refusals_at_the_door(plan) {
+            true => Ratio::new(1, 1).unwrap_or_default(),
+            false => plan.allow_stuck,
+        };
+        let (held, seed) = self.left_out.within(allowed, result.seeds);
+        result.left_out = LeftOutResult {
+            held,
+            users: self.left_out.count,
+            why: BTreeMap::new(),
+            seed,
+        };
+        if let Some(metrics) = &self.metrics {
+            result.calls = metrics.calls();
+            result.unanswered = metrics.unanswered();
+            (result.metrics, result.fairness) = metrics.results();
+            result.groups = metrics.by_group();
+            result.refusals = metrics.refusals();
+            result.let_off = metrics.let_off();
+            summary.charts = metrics.charts();
+            let left_out = metrics.left_out().iter();
+            let why = left_out.map(|(why, users)| ((*why).to_owned(), *users));
+            result.left_out.why = why.collect();
+            // If every seed met a threshold, the common figure is shown where it means the same.
+            let stuck = result.stuck.len() as u64 + result.stuck_left_out;
+            let together = metrics.thresholds(plan, &result.counts, stuck);
+            for (each, all) in result.thresholds.iter_mut().zip(together) {
+                if each.met == Some(true) && all.met == Some(true) {
+                    each.measured = all.measured;
+                }
+            }
+        }
+        for (name, property) in judged_by_thresholds(plan, &result.thresholds) {
+            result.properties.insert(name.to_owned(), property);
+        }
+        result.verdict = judge(&Evidence {
+            rest: &result.rest,
+            left_out: &result.left_out,
+            properties: &result.properties,
+            violations: &result.violations,
+            thresholds: &result.thresholds,
+            unreached: &unreached(plan, &result.sometimes),
+            silent: is_silent(plan, &result.counts),
+        });
+        result.exit_code = result.verdict.exit_code();
+        if result.seeds < self.count {
             result.interrupt();
         }
-        Summary {
-            result,
-            by_persona: self.by_persona,
-            timeline: self.timeline,
-            failing: self.failing.items,
-            charts: measured.map(Metrics::charts).unwrap_or_default(),
-        }
+        summary
     }
 }
 

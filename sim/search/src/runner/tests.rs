@@ -43,9 +43,9 @@ fn metrics(seed: u64) -> Metrics {
 }
 
 /// The seeds whose users waited, in the order of merging. All waited equally long.
-fn merged_seeds(merged: &Merged) -> Vec<u64> {
-    let charts = merged.metrics().map(Metrics::charts).unwrap_or_default();
-    charts.queue.worst.iter().map(|wait| wait.seed).collect()
+fn merged_seeds(merged: &Summary) -> Vec<u64> {
+    let waits = merged.charts.queue.worst.iter();
+    waits.map(|wait| wait.seed).collect()
 }
 
 fn outcome(seed: u64) -> SeedOutcome {
@@ -98,15 +98,12 @@ fn seeds(first: u64, count: u64, jobs: usize) -> Seeds {
     }
 }
 
-fn run_all(seeds: Seeds, run: &(dyn Fn(u64) -> SeedOutcome + Sync)) -> Merged {
-    let run = |seed: u64, _: &Progress| run(seed);
-    run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {})
-}
-
 fn summary(seeds: Seeds, run: &(dyn Fn(u64) -> SeedOutcome + Sync)) -> Summary {
     let least = "phases: [{ duration: 1s, arrival_rate: 1 }]\nscenarios: [{ name: a, flow: [{ login: { room: hall } }] }]\n";
     let plan = parse("burst.yaml", least).unwrap();
-    run_all(seeds, run).finish(&plan, Duration::ZERO)
+    let run = |seed: u64, _: &Progress| run(seed);
+    let merged = run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {});
+    merged.finish(&plan, Duration::ZERO)
 }
 
 #[test]
@@ -145,7 +142,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn metrics_merge_in_the_order_of_the_seeds() {
-    let merged = run_all(seeds(0, 50, 4), &outcome);
+    let merged = summary(seeds(0, 50, 4), &outcome);
     assert_eq!(merged_seeds(&merged), (0..50).collect::<Vec<u64>>());
 }
 
@@ -213,7 +210,7 @@ fn a_panic_of_one_seed_is_a_violation_and_the_others_run() {
 
 #[test]
 fn the_largest_seed_is_followed_by_seed_0() {
-    let merged = run_all(seeds(u64::MAX, 2, 1), &outcome);
+    let merged = summary(seeds(u64::MAX, 2, 1), &outcome);
     assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);
 }
 

@@ -176,29 +176,30 @@ mod tests {
         }
     }
 
-    fn net_of(log: &RunLog, to: Fidelity, waits: bool) -> Net {
-        net(log, &log.entries[1], to, waits)
+    /// What the network did to the request, to its copy, and to the replies to them.
+    fn treated(log: &RunLog, to: Fidelity, waits: bool) -> [Option<Delivery>; 4] {
+        let net = net(log, &log.entries[1], to, waits);
+        [net.request, net.duplicate, net.reply, net.duplicate_reply]
     }
 
     #[test]
     fn a_request_served_late_is_written_with_a_long_delivery() {
         let then = [(40, serve(false)), (60, reply(false, after(7)))];
         let log = log(10, (after(5), None), &then);
-        let packets = net_of(&log, Fidelity::Packets, false);
-        assert_eq!(
-            (packets.request, packets.reply),
-            (Some(after(5)), Some(after(7)))
-        );
-        let service = net_of(&log, Fidelity::Service, false);
-        assert_eq!((service.request, service.reply), (less(30), less(27)));
-        let order = net_of(&log, Fidelity::Order, false);
-        assert_eq!((order.request, order.reply), (less(30), Some(after(7))));
-        let waiting = net_of(&log, Fidelity::Service, true);
-        assert_eq!(waiting.reply, Some(after(7)));
+        let own = Some(after(7));
+        for (to, waits, request, reply) in [
+            (Fidelity::Packets, false, Some(after(5)), own),
+            (Fidelity::Service, false, less(30), less(27)),
+            (Fidelity::Order, false, less(30), own),
+            (Fidelity::Service, true, less(30), own),
+        ] {
+            assert_eq!(treated(&log, to, waits), [request, None, reply, None]);
+        }
     }
 
     #[test]
     fn a_copy_has_a_delivery_and_a_reply_of_its_own() {
+        let lost = Some(Delivery::Lost);
         let then = [
             (3, serve(true)),
             (4, reply(true, Delivery::Lost)),
@@ -206,39 +207,24 @@ mod tests {
             (11, reply(false, after(1))),
         ];
         let log = log(0, (after(9), Some(after(2))), &then);
-        let net = net_of(&log, Fidelity::Packets, false);
-        let replies = (net.reply, net.duplicate_reply);
-        assert_eq!(
-            (net.request, net.duplicate),
-            (Some(after(9)), Some(after(2)))
-        );
-        assert_eq!(replies, (Some(after(1)), Some(Delivery::Lost)));
-        let net = net_of(&log, Fidelity::Service, false);
-        let replies = (net.reply, net.duplicate_reply);
-        assert_eq!((net.request, net.duplicate), (less(10), less(3)));
-        assert_eq!(replies, (less(2), Some(Delivery::Lost)));
-    }
-
-    #[test]
-    fn a_copy_may_be_served_alone() {
-        let alone = log(0, (Delivery::Lost, Some(after(2))), &[(3, serve(true))]);
-        let net = net_of(&alone, Fidelity::Service, false);
-        assert_eq!(
-            (net.request, net.duplicate),
-            (Some(Delivery::Lost), less(3))
-        );
+        let packets = [after(9), after(2), after(1), Delivery::Lost].map(Some);
+        assert_eq!(treated(&log, Fidelity::Packets, false), packets);
+        let service = [less(10), less(3), less(2), lost];
+        assert_eq!(treated(&log, Fidelity::Service, false), service);
     }
 
     #[test]
     fn a_request_never_served_is_written_as_sent() {
-        let net = net_of(
-            &log(0, (Delivery::Lost, None), &[]),
-            Fidelity::Service,
-            false,
-        );
-        assert_eq!((net.request, net.reply), (Some(Delivery::Lost), None));
-        let lost = log(0, (after(1), Some(Delivery::Lost)), &[]);
-        let net = net_of(&lost, Fidelity::Packets, true);
-        assert_eq!((net.request, net.duplicate), (Some(after(1)), None));
+        let (lost, sent) = (Delivery::Lost, after(1));
+        let copy_alone = log(0, (lost, Some(after(2))), &[(3, serve(true))]);
+        let alone = log(0, (lost, None), &[]);
+        let copy_lost = log(0, (sent, Some(lost)), &[]);
+        for (log, to, waits, request, copy) in [
+            (copy_alone, Fidelity::Service, false, lost, less(3)),
+            (alone, Fidelity::Service, false, lost, None),
+            (copy_lost, Fidelity::Packets, true, sent, None),
+        ] {
+            assert_eq!(treated(&log, to, waits), [Some(request), copy, None, None]);
+        }
     }
 }

@@ -4,11 +4,10 @@ use super::ShrinkContext;
 use super::ddmin::Find;
 use crate::panics::catch_panic;
 use crate::runner::Ended;
-use crate::workload::{flows, script, script_mut, single_steps};
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{PANIC, Progress, Violation};
-use sim_model::plan::{Plan, ScriptStep};
+use sim_model::plan::Plan;
 
 /// The result of a candidate's run.
 #[derive(Clone, Debug)]
@@ -128,32 +127,32 @@ impl Shrinker<'_> {
         changes.any(|to| self.attempt(plan, |plan| change(plan, to)));
     }
 
-    /// Keeps as few of these parts as possible, but at least one. `with` is the plan with some of them,
-    /// and `find` removes parts of a list.
+    /// Keeps as few of these parts as possible, but at least one. `keep` leaves only some of them in
+    /// a plan, and `find` removes parts of a list.
     pub(super) fn reduce<T: Clone>(
         &mut self,
         plan: &mut Plan,
         parts: &[T],
-        with: &dyn Fn(&Plan, &[T]) -> Plan,
+        keep: &dyn Fn(&mut Plan, &[T]),
         find: Find<'_, T>,
     ) {
-        let whole = plan.clone();
         let kept = find(parts, &mut |some| {
-            !some.is_empty() && self.check_smaller(&with(&whole, some))
+            !some.is_empty() && self.check_smaller(&with(plan, some, keep))
         });
         if !kept.is_empty() && kept.len() < parts.len() {
-            *plan = with(&whole, &kept);
+            keep(plan, &kept);
         }
     }
 }
 
-pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
-    script_mut(plan)?.1.get_mut(index)
+/// The plan with only some of its parts.
+pub(super) fn with<T>(plan: &Plan, some: &[T], keep: &dyn Fn(&mut Plan, &[T])) -> Plan {
+    let mut smaller = plan.clone();
+    keep(&mut smaller, some);
+    smaller
 }
 
 /// The number of steps of a plan: in the steps form, or in the flows of its personas.
 pub(super) fn steps(plan: &Plan) -> usize {
-    let flows = flows(plan).1.iter().map(|persona| &persona.flow);
-    let in_flows = flows.map(|flow| single_steps(flow).len());
-    script(plan).1.len() + in_flows.sum::<usize>()
+    plan.workload.single_steps().len()
 }

@@ -3,9 +3,11 @@
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::candidates::{Shrinker, step_mut, steps};
-use super::simplify::{entries, set};
-use crate::workload::{script, script_mut};
+use sim_scenario::entries;
+
+use super::candidates::{Shrinker, steps};
+use super::simplify::set;
+use crate::workload::script_mut;
 use sim_model::plan::{Delivery, Plan, Step, Verb};
 
 /// Round times, the shortest first. A pause of zero would be no pause.
@@ -44,9 +46,7 @@ impl Shrinker<'_> {
         // One whole millisecond after the violation, because its time is reported in milliseconds.
         let shown = Span::millis(seen.violation.at.as_millis() + 1);
         self.attempt(plan, |plan| {
-            if let Some((_, steps)) = script_mut(plan) {
-                steps.retain(|step| step.at <= shown);
-            }
+            script_mut(plan).1.retain(|step| step.at <= shown);
             plan.faults.retain(|fault| fault.at <= shown);
             plan.duration = end(plan).max(shown) + REST;
         });
@@ -67,10 +67,7 @@ impl Shrinker<'_> {
             *length = Span(length.0.saturating_mul(10)).min(LONG);
             longer.duration = longer.duration.max(end(&longer) + REST);
             if self.still_fails(&longer) {
-                self.remove_steps(&mut longer);
-                if steps(&longer) < steps(plan) {
-                    *plan = longer;
-                }
+                self.prefer_shorter(plan, longer);
             }
         }
     }
@@ -171,7 +168,7 @@ fn shorter(length: Span) -> Vec<Span> {
 /// All times of steps and faults, in order.
 pub(super) fn moments(plan: &Plan) -> Vec<Span> {
     let faults = plan.faults.iter().map(|fault| fault.at);
-    let steps = script(plan).1.iter().map(|step| step.at);
+    let steps = plan.workload.steps().iter().map(|step| step.at);
     let mut moments: Vec<Span> = faults.chain(steps).collect();
     moments.sort_unstable();
     moments.dedup();
@@ -183,7 +180,7 @@ fn move_to(plan: &mut Plan, to: &dyn Fn(Span) -> Span) {
     for fault in &mut plan.faults {
         fault.at = to(fault.at);
     }
-    for step in script_mut(plan).into_iter().flat_map(|script| script.1) {
+    for step in script_mut(plan).1 {
         step.at = to(step.at);
     }
 }
@@ -210,7 +207,7 @@ fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
     if index < faults {
         return plan.faults[index].kind.length_mut();
     }
-    step_mut(plan, index - faults).and_then(|step| step_length(&mut step.what))
+    step_length(&mut script_mut(plan).1.get_mut(index - faults)?.what)
 }
 
 /// The time of the last step or the end of the last fault.
@@ -232,7 +229,7 @@ fn step_length(step: &mut Step) -> Option<&mut Span> {
 
 /// The delivery time of the step's request, its copy, its answer or that to the copy.
 fn delivery_mut(plan: &mut Plan, step: usize, which: usize) -> Option<&mut Span> {
-    let net = &mut step_mut(plan, step)?.net;
+    let net = &mut script_mut(plan).1.get_mut(step)?.net;
     let delivery = [
         &mut net.request,
         &mut net.duplicate,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::candidates::Shrinker;
 use super::ddmin::ddmin;
-use crate::workload::{flows, flows_mut};
+use crate::workload::flows_mut;
 use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step};
 
 impl Shrinker<'_> {
@@ -19,19 +19,25 @@ impl Shrinker<'_> {
         self.remove_flow_users(plan, 4);
         self.remove_faults(plan);
         self.default_environment(plan);
-        self.remove_personas(plan);
+        let personas = plan.workload.personas().to_vec();
+        let keep = |plan: &mut Plan, some: &[_]| *flows_mut(plan).1 = some.to_vec();
+        self.reduce(plan, &personas, &keep, &ddmin);
         let changes: [fn(&mut Persona); 2] = [
             |persona| persona.habits = Habits::default(),
             |persona| persona.profile = ClientProfile::default(),
         ];
         for change in changes {
             self.attempt(plan, |plan| {
-                let personas = flows_mut(plan).into_iter().flat_map(|flows| flows.1);
+                let personas = flows_mut(plan).1.iter_mut();
                 personas.for_each(|one| change(Arc::make_mut(one)));
             });
         }
-        for index in 0..flows(plan).1.len() {
-            self.remove_flow_steps(plan, index);
+        for index in 0..plan.workload.personas().len() {
+            let flow = Arc::clone(&plan.workload.personas()[index].flow);
+            let keep = |plan: &mut Plan, some: &[Step]| {
+                Arc::make_mut(&mut flows_mut(plan).1[index]).flow = some.into();
+            };
+            self.reduce(plan, &flow, &keep, &ddmin);
         }
     }
 
@@ -39,37 +45,13 @@ impl Shrinker<'_> {
     fn remove_flow_users(&mut self, plan: &mut Plan, part: u32) {
         while self.attempt_change(plan, |plan| fewer_users(plan, part)) {}
     }
-
-    fn remove_personas(&mut self, plan: &mut Plan) {
-        let all = flows(plan).1.to_vec();
-        let with = |plan: &Plan, some: &[Arc<Persona>]| {
-            let mut smaller = plan.clone();
-            if let Some((_, personas)) = flows_mut(&mut smaller) {
-                *personas = some.to_vec();
-            }
-            smaller
-        };
-        self.reduce(plan, &all, &with, &ddmin);
-    }
-
-    fn remove_flow_steps(&mut self, plan: &mut Plan, index: usize) {
-        let all = Arc::clone(&flows(plan).1[index].flow);
-        let with = |plan: &Plan, some: &[Step]| {
-            let mut smaller = plan.clone();
-            if let Some((_, personas)) = flows_mut(&mut smaller) {
-                Arc::make_mut(&mut personas[index]).flow = some.into();
-            }
-            smaller
-        };
-        self.reduce(plan, &all, &with, &ddmin);
-    }
 }
 
 /// Limits each phase to fewer users, by this part of them; at least one stays. Returns whether any
 /// phase changed.
 fn fewer_users(plan: &mut Plan, part: u32) -> bool {
     let mut changed = false;
-    for phase in flows_mut(plan).into_iter().flat_map(|flows| flows.0) {
+    for phase in flows_mut(plan).0 {
         let before = u32::try_from(phase.users()).unwrap_or(u32::MAX);
         let fewer = before - before.div_ceil(part);
         if fewer > 0 {

@@ -4,7 +4,6 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use crate::workload::script;
 use sim_model::outcome::{Notes, Progress, START, Violation};
 use sim_model::plan::{Plan, ScriptStep, Step, Workload};
 use sim_model::run_log::{Call, RunLog};
@@ -17,7 +16,7 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
     if matches!(plan.workload, Workload::Phases { .. }) {
         return Notes::default();
     }
-    let steps = script(plan).1;
+    let steps = plan.workload.steps();
     let mut log = RunLog::default();
     let _ = catch_panic(|| run(plan, plan.seed, &Progress::default(), Some(&mut log)));
     let mut calls: Vec<Option<&Call>> = vec![None; steps.len()];

@@ -141,7 +141,7 @@ impl<'l> StepWriter<'l> {
     /// Records that the client opens a stream, as soon as it can.
     pub(crate) fn has_stream(&mut self, agent: Agent) {
         let user = self.client(agent).user as usize;
-        self.users[user].stream = true;
+        self.users[user].stream.get_or_insert_default();
     }
 
     fn client(&mut self, agent: Agent) -> &mut Client {
@@ -203,19 +203,13 @@ impl<'l> StepWriter<'l> {
         let Some(text) = op.text() else { return };
         // Drawn texts are all different, so only their length matters. A text that occurs twice was
         // written in the scenario, and may matter.
-        match self.said.get(text) {
-            Some(first) => {
-                let first = *first;
-                for index in [first, index] {
-                    if let Step::Call(Verb::Send(words) | Verb::Append(words)) =
-                        &mut self.steps[index].what
-                    {
-                        *words = Text::Words(text.clone());
-                    }
+        let first = *self.said.entry(text.clone()).or_insert(index);
+        if first != index {
+            for step in [first, index] {
+                let what = &mut self.steps[step].what;
+                if let Step::Call(Verb::Send(words) | Verb::Append(words)) = what {
+                    *words = Text::Words(text.clone());
                 }
-            }
-            None => {
-                self.said.insert(text.clone(), index);
             }
         }
     }
@@ -239,41 +233,26 @@ impl<'l> StepWriter<'l> {
 
     fn read_entry(&mut self, entry: &'l Entry) {
         let (at, log) = (entry.at, self.log);
-        match (&entry.what, entry.agent) {
-            (Logged::Called(call), _) => self.record_call(&log.calls[*call]),
+        if let Logged::Called(call) = &entry.what {
+            self.record_call(&log.calls[*call]);
+        } else if let Logged::Retried(call, Retry::Silence) = &entry.what {
             // An attempt of the call timed out, and another follows.
-            (Logged::Retried(call, Retry::Silence), _) => {
-                let call = &log.calls[*call];
-                let left_out = &mut self.step_of(call).leave_out;
-                if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
-                    left_out.push(Argument::Patience);
-                }
+            let call = &log.calls[*call];
+            let left_out = &mut self.step_of(call).leave_out;
+            if at < call.at + call.op.hold() && !left_out.contains(&Argument::Patience) {
+                left_out.push(Argument::Patience);
             }
-            (Logged::Abandoned(call), _) => {
-                let call = &log.calls[*call];
-                if !call.sent.contains_key(&1) {
-                    self.step_of(call).leave_out.push(Argument::Retries);
-                }
+        } else if let Logged::Abandoned(call) = &entry.what {
+            let call = &log.calls[*call];
+            if !call.sent.contains_key(&1) {
+                self.step_of(call).leave_out.push(Argument::Retries);
             }
-            (Logged::Fault(record), _) => self.record_fault(record),
-            (Logged::Network(record), Some(agent)) => self.record_traffic(agent, entry, record),
-            (Logged::Forgot { .. } | Logged::Vanished | Logged::Finished, Some(agent)) => {
-                self.record_end(at, agent, &entry.what);
-            }
-            (
-                Logged::Retried(..)
-                | Logged::Answered { .. }
-                | Logged::Received { .. }
-                | Logged::Said
-                | Logged::Down(_)
-                | Logged::Restarted
-                | Logged::ClockJumped(_)
-                | Logged::Cluster(..)
-                | Logged::Healed
-                | Logged::Ended,
-                _,
-            )
-            | (_, None) => {}
+        } else if let Logged::Fault(record) = &entry.what {
+            self.record_fault(record);
+        } else if let (Some(agent), Logged::Network(record)) = (entry.agent, &entry.what) {
+            self.record_traffic(agent, entry, record);
+        } else if let Some(agent) = entry.agent {
+            self.record_end(at, agent, &entry.what);
         }
     }
 
@@ -293,45 +272,41 @@ impl<'l> StepWriter<'l> {
 
     fn record_traffic(&mut self, agent: Agent, entry: &Entry, record: &NetworkRecord) {
         let user = self.client(agent).user;
-        match *record {
-            NetworkRecord::Served {
-                call, attempt: 0, ..
-            } => self.served = self.calls.get(&(agent, call)).copied(),
-            NetworkRecord::Opening { opening, .. } => {
-                let Net { request, reply, .. } = net(self.log, entry, self.to, false);
-                let user = &mut self.users[user as usize];
-                user.stream = true;
-                if user.opens.is_empty() {
-                    user.stream_by = opening.by.unwrap_or_default();
-                }
-                let usual = Some(user.stream_by);
-                user.opens.push(Opening {
-                    by: opening.by.filter(|_| opening.by != usual),
-                    request,
-                    reply,
-                    ..opening
-                });
+        if let NetworkRecord::Served {
+            call, attempt: 0, ..
+        } = *record
+        {
+            self.served = self.calls.get(&(agent, call)).copied();
+        } else if let NetworkRecord::Opening { opening, .. } = *record {
+            let Net { request, reply, .. } = net(self.log, entry, self.to, false);
+            let user = &mut self.users[user as usize];
+            if user.opens.is_empty() {
+                user.stream = Some(opening.by.unwrap_or_default());
             }
+            let usual = user.stream;
+            let reply = reply.and_then(|reply| match reply {
+                Delivery::After(length) => Some(length),
+                Delivery::Lost => None,
+            });
+            user.opens.push(Opening {
+                by: opening.by.filter(|_| opening.by != usual),
+                request,
+                reply,
+                ..opening
+            });
+        } else if let NetworkRecord::Pushed { fate, .. } = *record {
             // A push is an effect of the step that the server handled last.
-            NetworkRecord::Pushed { fate, .. } => {
-                if let Some(step) = self.served {
-                    let push = &mut self.steps[step].net.push;
-                    if !push.iter().any(|(to, _)| *to == user) {
-                        push.push((user, fate));
-                    }
+            if let Some(step) = self.served {
+                let push = &mut self.steps[step].net.push;
+                if !push.iter().any(|(to, _)| *to == user) {
+                    push.push((user, fate));
                 }
             }
-            NetworkRecord::Disconnected {
-                length: Some(length),
-            } => {
-                self.step(entry.at, agent, Step::Disconnect(Some(length)));
-            }
-            NetworkRecord::Sent { .. }
-            | NetworkRecord::Served { .. }
-            | NetworkRecord::Replied { .. }
-            | NetworkRecord::Opened { .. }
-            | NetworkRecord::StreamBroke
-            | NetworkRecord::Disconnected { length: None } => {}
+        } else if let NetworkRecord::Disconnected {
+            length: Some(length),
+        } = *record
+        {
+            self.step(entry.at, agent, Step::Disconnect(Some(length)));
         }
     }
 

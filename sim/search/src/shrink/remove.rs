@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use chat_types::config::Matching;
 
 use super::attempts::{Fidelity, capacity};
-use super::candidates::{Shrinker, steps};
+use super::candidates::{Shrinker, steps, with};
 use super::compress_time::{long_pauses, move_earlier};
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
-use crate::workload::{script, script_mut};
+use crate::workload::{has_breaks, script_mut};
 use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims};
 
 /// Up to this number of steps, pairs of them are tried, too.
@@ -43,7 +43,7 @@ impl Shrinker<'_> {
     fn remove_claims(&mut self, plan: &mut Plan) {
         let lease = plan.server.stick_lease;
         for index in (0..steps(plan)).rev() {
-            let all = script(plan).1;
+            let all = plan.workload.steps();
             let is_claim =
                 |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
             if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
@@ -51,7 +51,7 @@ impl Shrinker<'_> {
             }
             let mut without = all.to_vec();
             let claimed_at = without.remove(index).at;
-            let without = with_steps(plan, &without);
+            let without = with(plan, &without, &keep_steps);
             let pauses = long_pauses(&without, claimed_at, lease).into_iter();
             let mut earlier = pauses.map(|moment| {
                 let mut earlier = without.clone();
@@ -68,7 +68,7 @@ impl Shrinker<'_> {
     /// their order: without the one, the others would follow other disconnections.
     fn remove_reconnections(&mut self, plan: &mut Plan) {
         for index in (0..steps(plan)).rev() {
-            let (users, all) = script(plan);
+            let (users, all) = (plan.workload.users(), plan.workload.steps());
             let is_cut = |step: &&ScriptStep| matches!(step.what, Step::Disconnect(Some(_)));
             let Some(cut) = all.get(index).filter(is_cut) else {
                 continue;
@@ -80,10 +80,9 @@ impl Shrinker<'_> {
             let those = [nth, nth + 1, nth + 2, nth - 1];
             let those = those.into_iter().filter(|nth| *nth < opens);
             self.attempt_first(plan, those, |plan, nth| {
-                if let Some((users, steps)) = script_mut(plan) {
-                    steps.remove(index);
-                    users[of].opens.remove(nth);
-                }
+                let (users, steps) = script_mut(plan);
+                steps.remove(index);
+                users[of].opens.remove(nth);
             });
         }
     }
@@ -99,13 +98,14 @@ impl Shrinker<'_> {
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);
         }
-        if depends_on_random_draws(plan) && self.try_other_seeds(plan) {
+        let is_random = plan.server.matching == Matching::Random || has_breaks(plan);
+        if is_random && self.try_other_seeds(plan) {
             return;
         }
         let mut few = plan.clone();
-        self.remove_users_at_once(&mut few, script(plan).0.len().div_ceil(8));
+        self.remove_users_at_once(&mut few, plan.workload.users().len().div_ceil(8));
         // More users are a long chain of steps, which is hard to cut once it has holes.
-        if script(&few).0.len() <= FEW_USERS {
+        if few.workload.users().len() <= FEW_USERS {
             *plan = few;
         }
         self.remove_early_steps(plan);
@@ -115,12 +115,13 @@ impl Shrinker<'_> {
     /// them fail. Under the original seed, an event of one in a hundred needs a hundred steps.
     fn try_other_seeds(&mut self, plan: &mut Plan) -> bool {
         let own = self.seed;
-        let whole = script(plan).1;
+        let whole = plan.workload.steps();
         for last in LAST.into_iter().filter(|last| *last < whole.len()) {
             let cut = whole.len() - last;
             let those = whole[cut..].iter().map(|step| step.user);
             let those: Vec<u32> = those.collect::<BTreeSet<u32>>().into_iter().collect();
-            let few = only_users(&with_steps(plan, &from(whole, cut)), &those);
+            let mut few = with(plan, &from(whole, cut), &keep_steps);
+            keep_users(&mut few, &those);
             for seed in 0..OTHER_SEEDS {
                 self.seed = own.wrapping_add(seed);
                 if self.check_smaller(&few) {
@@ -137,10 +138,10 @@ impl Shrinker<'_> {
     /// steps do not affect its end.
     fn remove_early_steps(&mut self, plan: &mut Plan) {
         loop {
-            let whole = script(plan).1;
+            let whole = plan.workload.steps();
             let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
             let later = cuts
-                .map(|cut| with_steps(plan, &from(whole, cut)))
+                .map(|cut| with(plan, &from(whole, cut), &keep_steps))
                 .find(|later| steps(later) < whole.len() && self.check_smaller(later));
             match later {
                 Some(later) => *plan = later,
@@ -155,25 +156,22 @@ impl Shrinker<'_> {
 
     /// Removes users, at least `least` at once.
     fn remove_users_at_once(&mut self, plan: &mut Plan, least: usize) {
-        let all: Vec<u32> = (0..).take(script(plan).0.len()).collect();
-        self.reduce(plan, &all, &only_users, &|all, still_fails| {
+        let all: Vec<u32> = (0..).take(plan.workload.users().len()).collect();
+        self.reduce(plan, &all, &keep_users, &|all, still_fails| {
             ddmin_by(least, all, still_fails)
         });
     }
 
     pub(super) fn remove_faults(&mut self, plan: &mut Plan) {
-        let whole = plan.clone();
-        let with = |faults: &[Fault]| Plan {
-            faults: faults.to_vec(),
-            ..whole.clone()
-        };
-        let kept = ddmin(&whole.faults, &mut |some| self.check_smaller(&with(some)));
-        *plan = with(&kept);
+        let keep = |plan: &mut Plan, some: &[Fault]| plan.faults = some.to_vec();
+        plan.faults = ddmin(&plan.faults, &mut |some| {
+            self.check_smaller(&with(plan, some, &keep))
+        });
     }
 
-    pub(super) fn remove_steps(&mut self, plan: &mut Plan) {
-        let all = script(plan).1.to_vec();
-        self.reduce(plan, &all, &with_steps, &|all, still_fails| {
+    fn remove_steps(&mut self, plan: &mut Plan) {
+        let all = plan.workload.steps().to_vec();
+        self.reduce(plan, &all, &keep_steps, &|all, still_fails| {
             let kept = ddmin(all, still_fails);
             match kept.len() <= PAIRS {
                 true => without_pairs(&kept, still_fails),
@@ -182,15 +180,25 @@ impl Shrinker<'_> {
         });
     }
 
+    /// Takes another plan if fewer steps are left of it. Returns whether it does.
+    pub(super) fn prefer_shorter(&mut self, plan: &mut Plan, mut other: Plan) -> bool {
+        self.remove_steps(&mut other);
+        let is_shorter = steps(&other) < steps(plan);
+        if is_shorter {
+            *plan = other;
+        }
+        is_shorter
+    }
+
     /// Whether any eighth of the steps can be removed.
     pub(super) fn can_remove_an_eighth(&mut self, plan: &Plan) -> bool {
-        let all = script(plan).1;
+        let all = plan.workload.steps();
         let part = all.len().div_ceil(8).max(1);
         (0..all.len()).step_by(part).any(|from| {
             let (before, rest) = all.split_at(from);
             let after = rest.iter().skip(part);
             let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
-            !without.is_empty() && self.still_fails(&with_steps(plan, &without))
+            !without.is_empty() && self.still_fails(&with(plan, &without, &keep_steps))
         })
     }
 }
@@ -205,30 +213,17 @@ fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
     kept.map(|(_, step)| step.clone()).collect()
 }
 
-fn with_steps(plan: &Plan, some: &[ScriptStep]) -> Plan {
-    let mut smaller = plan.clone();
-    if let Some((_, steps)) = script_mut(&mut smaller) {
-        *steps = some.to_vec();
-    }
-    smaller
+fn keep_steps(plan: &mut Plan, some: &[ScriptStep]) {
+    *script_mut(plan).1 = some.to_vec();
 }
 
-/// Whether the plan depends on the server's random draws.
-fn depends_on_random_draws(plan: &Plan) -> bool {
-    let is_break = |step: &ScriptStep| matches!(step.what, Step::Call(Verb::Break { .. }));
-    plan.server.matching == Matching::Random || script(plan).1.iter().any(is_break)
-}
-
-/// The plan with only these users.
-fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
-    let mut smaller = plan.clone();
+/// Leaves only these users in the plan.
+fn keep_users(plan: &mut Plan, kept: &[u32]) {
     let place = |user: u32| {
         let at = kept.iter().position(|those| *those == user)?;
         u32::try_from(at).ok()
     };
-    let Some((users, steps)) = script_mut(&mut smaller) else {
-        return smaller;
-    };
+    let (users, steps) = script_mut(plan);
     *users = kept
         .iter()
         .filter_map(|user| users.get(*user as usize).cloned())
@@ -245,8 +240,7 @@ fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
         });
         true
     });
-    smaller.faults.retain_mut(|fault| keep_fault(fault, &place));
-    smaller
+    plan.faults.retain_mut(|fault| keep_fault(fault, &place));
 }
 
 /// Whether the fault still has a victim.

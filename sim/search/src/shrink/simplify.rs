@@ -1,12 +1,13 @@
 //! A pass that simplifies steps, the network and the server's configuration.
 
 use chat_types::{Config, Span};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+use sim_scenario::{entries, with_entry};
 
 use super::attempts::fixed;
-use super::candidates::{Shrinker, step_mut, steps};
+use super::candidates::{Shrinker, steps};
 use super::compress_time::moments;
-use crate::workload::{script, script_mut};
+use crate::workload::script_mut;
 use sim_model::names::properties_of;
 use sim_model::plan::{
     FaultKind, Grant, Milestone, Net, Opening, OperatorAct, OwnerReads, Plan, Schedule, ScriptStep,
@@ -136,7 +137,7 @@ impl Shrinker<'_> {
             }
             for index in (0..steps(plan)).rev() {
                 // Some simplifications remove one part at a time.
-                let one = |plan: &mut Plan| step_mut(plan, index).is_some_and(simplify);
+                let one = |plan: &mut Plan| simplify(&mut script_mut(plan).1[index]);
                 while self.attempt_change(plan, one) {}
             }
         }
@@ -152,7 +153,7 @@ impl Shrinker<'_> {
     fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
         let mut is_changed = false;
         let is_better = self.attempt_change(plan, |plan| {
-            for step in script_mut(plan).into_iter().flat_map(|script| script.1) {
+            for step in script_mut(plan).1 {
                 is_changed |= simplify(step);
             }
             is_changed
@@ -209,9 +210,7 @@ impl Shrinker<'_> {
                 if !self.can_remove_an_eighth(&lowered) {
                     break;
                 }
-                self.remove_steps(&mut lowered);
-                if steps(&lowered) < steps(plan) {
-                    *plan = lowered;
+                if self.prefer_shorter(plan, lowered) {
                     break;
                 }
             }
@@ -220,18 +219,14 @@ impl Shrinker<'_> {
 
     /// Gives every user one stream, opened by its handle.
     fn default_users(&mut self, plan: &mut Plan) {
-        for index in 0..script(plan).0.len() {
+        for index in 0..plan.workload.users().len() {
             let changes: [fn(&mut ScriptUser); 3] = [
-                |user| user.stream_by = ReadBy::default(),
-                |user| user.stream = true,
+                |user| user.stream = user.stream.map(|_| ReadBy::default()),
+                |user| _ = user.stream.get_or_insert_default(),
                 |user| user.keeps_handle = false,
             ];
             for change in changes {
-                self.attempt(plan, |plan| {
-                    if let Some((users, _)) = script_mut(plan) {
-                        change(&mut users[index]);
-                    }
-                });
+                self.attempt(plan, |plan| change(&mut script_mut(plan).0[index]));
             }
             self.remove_openings(plan, index);
         }
@@ -245,7 +240,7 @@ impl Shrinker<'_> {
         while self.attempt_openings(plan, user, |opens| {
             opens.pop();
         }) {}
-        for index in 0..script(plan).0[user].opens.len() {
+        for index in 0..plan.workload.users()[user].opens.len() {
             let changes: [fn(&mut Opening); 6] = [
                 |opening| opening.by = None,
                 |opening| opening.beside = None,
@@ -267,11 +262,10 @@ impl Shrinker<'_> {
         change: impl Fn(&mut Vec<Opening>),
     ) -> bool {
         self.attempt_change(plan, |plan| {
-            script_mut(plan).is_some_and(|(users, _)| {
-                let before = users[user].opens.clone();
-                change(&mut users[user].opens);
-                users[user].opens != before
-            })
+            let opens = &mut script_mut(plan).0[user].opens;
+            let before = opens.clone();
+            change(opens);
+            *opens != before
         })
     }
 
@@ -356,19 +350,9 @@ fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
     (number && !lower_now).then(|| Json::from(lower))
 }
 
-/// The configuration, key by key.
-pub(super) fn entries(config: &Config) -> Map<String, Json> {
-    match serde_json::to_value(config) {
-        Ok(Json::Object(entries)) => entries,
-        Ok(_) | Err(_) => Map::new(),
-    }
-}
-
 /// Sets one key, if the configuration accepts it.
 pub(super) fn set(config: &mut Config, key: &str, value: Json) {
-    let mut all = entries(config);
-    all.insert(key.to_owned(), value);
-    if let Ok(changed) = serde_json::from_value(Json::Object(all)) {
+    if let Ok(changed) = with_entry(config, key, value) {
         *config = changed;
     }
 }

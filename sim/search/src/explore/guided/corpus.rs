@@ -12,8 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use sim_model::outcome::{ExplorationCoverage, FLAT, Trial};
 
-use super::{CoverageMap, ExploreOptions, NewFacets};
+use super::coverage_map::CoverageMap;
+use super::family::NewFacets;
+use crate::explore::ExploreOptions;
 use sim_model::recipe::Recipe;
+
+/// The number of families in a round.
+const ROUND: u64 = 32;
 
 /// The largest number of recipes. The least productive are dropped first.
 const HELD: usize = 4_096;
@@ -56,7 +61,7 @@ impl Entry {
 /// The interesting runs so far, and the coverage.
 #[derive(Clone, Debug, Default)]
 pub struct Corpus {
-    pub(super) coverage: CoverageMap,
+    pub(in crate::explore) coverage: CoverageMap,
     entries: BTreeMap<u64, Entry>,
     /// The number of consecutive families without anything new in this session.
     idle: u64,
@@ -64,7 +69,7 @@ pub struct Corpus {
 
 impl Corpus {
     /// Whether nothing new was entered for long.
-    pub(super) const fn is_flat(&self) -> bool {
+    pub(in crate::explore) const fn is_flat(&self) -> bool {
         self.idle >= FLAT
     }
 
@@ -85,11 +90,11 @@ impl Corpus {
         }
     }
 
-    /// The next families: those with even numbers start from fresh seeds, the others from the
-    /// corpus.
-    pub(super) fn round(&mut self, what: &ExploreOptions<'_>, count: u64) -> Vec<Trial> {
+    /// The next families, at most `left`: those with even numbers start from fresh seeds, the others
+    /// from the corpus.
+    pub(in crate::explore) fn round(&mut self, what: &ExploreOptions<'_>, left: u64) -> Vec<Trial> {
         let first = u64::from(self.coverage.all_families);
-        let numbers = first..first + count;
+        let numbers = first..first + left.min(ROUND);
         numbers
             .map(|index| {
                 let again = (index % 2 == 1).then(|| self.again(what, index)).flatten();
@@ -116,7 +121,7 @@ impl Corpus {
     }
 
     /// Adds the findings of a family.
-    pub(super) fn take(
+    pub(in crate::explore) fn take(
         &mut self,
         trial: &Trial,
         what: &ExploreOptions<'_>,

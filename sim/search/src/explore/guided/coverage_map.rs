@@ -11,7 +11,7 @@ pub(super) struct Counts(Vec<u8>);
 
 /// A facet, and the class of its count as a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entered {
+pub(in crate::explore) struct Entered {
     pub(super) facet: Facet,
     pub(super) class: u8,
 }
@@ -48,7 +48,7 @@ const fn class(count: u8) -> u8 {
 
 /// The coverage so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CoverageMap {
+pub(in crate::explore) struct CoverageMap {
     classes: Vec<u8>,
     families: Vec<u32>,
     /// The number of families.

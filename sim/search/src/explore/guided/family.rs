@@ -9,7 +9,7 @@ use super::coverage_map::{Counts, CoverageMap, Entered};
 use crate::panics::catch_panic;
 use crate::runner::Ended;
 use sim_judge::{RunJudge, SeedOutcome};
-use sim_model::outcome::Point;
+use sim_model::outcome::{Point, Trial};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_world::Split;
@@ -22,6 +22,8 @@ const APART: u64 = 32;
 /// The number of branches of every family, and of a very productive one.
 const LEAST_BRANCHES: u32 = 3;
 const MOST_BRANCHES: u32 = 24;
+/// The number of branch numbers that one family may use.
+const BRANCHES: u32 = 64;
 /// The worth of a new class of a facet. A rare one is worth its rarity.
 const NEW: u32 = 16;
 /// The worth of a `sometimes` point that is new to the family.
@@ -33,18 +35,18 @@ const WORTH: u32 = 4;
 const FOR_A_BRANCH: u32 = 32;
 
 /// The new facets that the run with this recipe entered.
-pub(super) type NewFacets = (Recipe, Vec<Entered>);
+pub(in crate::explore) type NewFacets = (Recipe, Vec<Entered>);
 
 /// The result of a family.
 #[derive(Debug, Default)]
-pub(super) struct Family {
+pub(in crate::explore) struct Family {
     /// The recipe and the outcome of each member, the root first.
-    pub(super) members: Vec<Member>,
+    pub(in crate::explore) members: Vec<Member>,
     /// The number of steps; common steps of copies count once.
-    pub(super) steps: u64,
-    pub(super) new_facets: Vec<NewFacets>,
+    pub(in crate::explore) steps: u64,
+    pub(in crate::explore) new_facets: Vec<NewFacets>,
     /// Every facet entered, sorted.
-    pub(super) facets: Vec<Facet>,
+    pub(in crate::explore) facets: Vec<Facet>,
 }
 
 /// A kept copy.
@@ -80,16 +82,16 @@ struct Explorer<'p, 'k> {
 /// Judges an outcome further, and returns whether the family goes on.
 type Judge<'j> = &'j dyn Fn(&Recipe, &mut SeedOutcome) -> bool;
 
-/// Runs the family of this plan and seed.
-pub(super) fn explore(
-    (plan, seed): (&Plan, u64),
-    first_branch: u32,
+/// Runs the family of this trial, whose plan is drawn.
+pub(in crate::explore) fn explore(
+    (plan, trial): (&Plan, &Trial),
     coverage: &CoverageMap,
     judge: Judge<'_>,
 ) -> Family {
+    let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
     let mut explorer = Explorer {
         plan,
-        first_branch,
+        first_branch: 1 + number * BRANCHES,
         coverage,
         own: CoverageMap::default(),
         saved: Vec::new(),
@@ -97,7 +99,8 @@ pub(super) fn explore(
         family: Family::default(),
     };
     let first = explorer.member(plan.recipe.clone(), || {
-        (Split::begin(plan, seed, RunJudge::new(plan)), Counts::new())
+        let run = Split::begin(plan, trial.seed, RunJudge::new(plan));
+        (run, Counts::new())
     });
     let mut goes_on = explorer.add(first, judge);
     let mut branches = 0;

@@ -13,16 +13,11 @@ use chat_types::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::theme::{Line, Outline, Theme};
-use super::{environment, faults, flows, in_step, limits, users, visits};
-use crate::workload::flows_mut;
+use super::{environment, faults, in_step, limits, users, visits};
+use crate::workload::{flows_mut, has_breaks};
 use sim_model::draw::Ratio;
-use sim_model::names::properties_of;
-use sim_model::plan::{
-    ClientProfile, Frequency, Habits, Naming, OwnerReads, Persona, Plan, Reads, Schedule,
-    USUAL_CLIENT, Workload, usual_capacity, usual_network,
-};
+use sim_model::plan::{ClientProfile, Frequency, Habits, Naming, Persona, Plan, Reads, Workload};
 use sim_model::protocol::ReadBy;
-use sim_model::recipe::Recipe;
 
 /// The name of the scenario that consists of drawn flows.
 pub const EVERYDAY: &str = "everyday";
@@ -31,32 +26,24 @@ pub const EVERYDAY: &str = "everyday";
 const WANDERERS: u64 = 128;
 
 /// The plan that flows are drawn into: it has no users, and defaults otherwise.
+///
+/// # Panics
+/// If the text is not a valid scenario, which a test would show.
 #[must_use]
 pub fn blank() -> Plan {
+    // One of an odd number of users waits for a partner that never arrives.
+    const SCENARIO: &str = "\
+about: Everyday flows, drawn from the seed.
+liveness: 120s
+allow_stuck: 1
+phases: [{ pause: 1s }]
+scenarios: [{ name: nobody, flow: [enter_queue] }]
+";
+    let plan = sim_scenario::parse(EVERYDAY, SCENARIO).expect("it is a scenario");
+    let (phases, personas) = (Vec::new(), Vec::new());
     Plan {
-        name: EVERYDAY.to_owned(),
-        about: "Everyday flows, drawn from the seed.".to_owned(),
-        seed: 1,
-        duration: Span::secs(30),
-        liveness: Span::secs(120),
-        servers: 1,
-        reads: OwnerReads::Lease,
-        server: Config::default(),
-        capacity: usual_capacity(),
-        client: USUAL_CLIENT,
-        workload: Workload::Phases {
-            phases: Vec::new(),
-            personas: Vec::new(),
-        },
-        network: usual_network(),
-        schedule: Schedule::Plain,
-        recipe: Recipe::default(),
-        faults: Vec::new(),
-        properties: properties_of(1),
-        expect_sometimes: Vec::new(),
-        thresholds: Vec::new(),
-        // One of an odd number of users waits for a partner that never arrives.
-        allow_stuck: Ratio::new(1, 1).unwrap_or_default(),
+        workload: Workload::Phases { phases, personas },
+        ..plan
     }
 }
 
@@ -111,7 +98,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         personas.push(Arc::new(rambler(outline.length, &plan.server, dice)));
     }
     plan.workload = Workload::Phases { phases, personas };
-    if flows::has_breaks(plan) {
+    if has_breaks(plan) {
         limits::bosses(&mut plan.server, dice);
     }
     if dice.coin() {
@@ -149,9 +136,7 @@ fn wander(plan: &mut Plan, dice: &mut Dice) {
         profile: ClientProfile::default(),
         flow: visits::wandering(server, dice).into(),
     };
-    if let Some((_, personas)) = flows_mut(plan) {
-        personas.push(Arc::new(wanderer));
-    }
+    flows_mut(plan).1.push(Arc::new(wanderer));
 }
 
 /// Draws a journal that is slow, or that fails now and then.
@@ -195,8 +180,8 @@ fn troubles(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
     if is_barred || dice.one_in(if bars { 2 } else { 6 }) {
         dice.say("busy operators");
         let verbs = match bars {
-            true => faults::BARRING.as_slice(),
-            false => &faults::BUSY,
+            true => faults::BARRING,
+            false => faults::BUSY,
         };
         let acts = if outline.length > 1 { 36 } else { 12 };
         plan.faults.extend(faults::of_operators(acts, verbs, dice));
@@ -248,28 +233,22 @@ fn strong(persona: &str, (name, habit): (&str, &mut Ratio), under: u32, dice: &m
 /// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a
 /// stream.
 fn profile(theme: Theme, persona: &mut Persona, dice: &mut Dice) {
-    persona.profile.names = dice.pick(&[
-        Naming::Given,
-        Naming::Given,
-        Naming::Given,
-        Naming::Scripts,
-        Naming::Alike,
-        Naming::Odd,
-        Naming::Unnamed,
-    ]);
+    use Naming::{Alike, Given, Odd, Scripts, Unnamed};
+    let names = dice.pick(&[Given, Given, Given, Scripts, Alike, Odd, Unnamed]);
+    persona.profile.names = names;
     if theme.is_barred() && !dice.one_in(4) {
         // Such users take a name while they hold the stick.
-        persona.profile.names = Naming::Unnamed;
+        persona.profile.names = Unnamed;
     }
-    if persona.profile.names == Naming::Odd && dice.coin() {
+    if persona.profile.names == Odd && dice.coin() {
         persona.habits.parallel = ratio(1, 2);
     }
     let mut said = match persona.profile.names {
-        Naming::Given => vec![],
-        Naming::Scripts => vec!["names of all scripts"],
-        Naming::Alike => vec!["names alike"],
-        Naming::Odd => vec!["odd names and cursors"],
-        Naming::Unnamed => vec!["the server's names"],
+        Given => vec![],
+        Scripts => vec!["names of all scripts"],
+        Alike => vec!["names alike"],
+        Odd => vec!["odd names and cursors"],
+        Unnamed => vec!["the server's names"],
     };
     if persona.stream {
         said.push("a stream");

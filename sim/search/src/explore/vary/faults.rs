@@ -146,41 +146,38 @@ fn at_point(point: Point, count: u32, kind: FaultKind) -> Fault {
     }
 }
 
+/// Operators' actions with their weights.
+type Acts = &'static [(OperatorVerb, usize)];
+
 /// Operators' actions of every kind, mostly those that end chats and visits.
-pub(super) const BUSY: [OperatorVerb; 13] = [
-    OperatorVerb::Kick,
-    OperatorVerb::Kick,
-    OperatorVerb::Kick,
-    OperatorVerb::Kick,
-    OperatorVerb::Close,
-    OperatorVerb::Close,
-    OperatorVerb::Mute,
-    OperatorVerb::Unmute,
-    OperatorVerb::Ban,
-    OperatorVerb::Unban,
-    OperatorVerb::MuteAddress,
-    OperatorVerb::BanAddress,
-    OperatorVerb::UnbanAddress,
+pub(super) const BUSY: Acts = &[
+    (OperatorVerb::Kick, 4),
+    (OperatorVerb::Close, 2),
+    (OperatorVerb::Mute, 1),
+    (OperatorVerb::Unmute, 1),
+    (OperatorVerb::Ban, 1),
+    (OperatorVerb::Unban, 1),
+    (OperatorVerb::MuteAddress, 1),
+    (OperatorVerb::BanAddress, 1),
+    (OperatorVerb::UnbanAddress, 1),
 ];
 
 /// Operators' actions that ban and mute, and those that undo them.
-pub(super) const BARRING: [OperatorVerb; 9] = [
-    OperatorVerb::Ban,
-    OperatorVerb::Ban,
-    OperatorVerb::Ban,
-    OperatorVerb::Mute,
-    OperatorVerb::Mute,
-    OperatorVerb::Mute,
-    OperatorVerb::MuteAddress,
-    OperatorVerb::Unban,
-    OperatorVerb::Unmute,
+pub(super) const BARRING: Acts = &[
+    (OperatorVerb::Ban, 3),
+    (OperatorVerb::Mute, 3),
+    (OperatorVerb::MuteAddress, 1),
+    (OperatorVerb::Unban, 1),
+    (OperatorVerb::Unmute, 1),
 ];
 
 /// Repeated operators' actions of these kinds, a third of which is kept. Some actions are undone.
-pub(super) fn of_operators(count: u32, verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
+pub(super) fn of_operators(count: u32, verbs: Acts, dice: &mut Dice) -> Vec<Fault> {
+    let verbs = verbs.iter().flat_map(|(verb, weight)| vec![*verb; *weight]);
+    let verbs: Vec<OperatorVerb> = verbs.collect();
     let mut acts = Vec::new();
     for _ in 0..count {
-        let verb = dice.pick(verbs);
+        let verb = dice.pick(&verbs);
         let kind = FaultKind::Operator(act(verb, dice));
         acts.extend(undone(&kind).filter(|_| dice.one_in(4)));
         acts.push(kind);

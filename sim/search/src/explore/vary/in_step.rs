@@ -38,9 +38,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         *time = whole(*time);
     }
     let ended = arrivals_end(plan);
-    let Some((phases, personas)) = flows_mut(plan) else {
-        return;
-    };
+    let (phases, personas) = flows_mut(plan);
     for phase in phases {
         // One user arrives in each grain, in its middle.
         phase.duration = match phase.arrivals {
@@ -78,7 +76,6 @@ mod tests {
     use sim_scenario::parse;
 
     use super::*;
-    use crate::workload::flows;
 
     #[test]
     fn everything_takes_whole_grains() {
@@ -97,10 +94,10 @@ mod tests {
             (Span::secs(1), GRAIN)
         );
         assert_eq!(plan.network.latency.at(u64::MAX), 0);
-        let (phases, personas) = flows(&plan);
-        let durations: Vec<_> = phases.iter().map(|phase| phase.duration).collect();
+        let phases = plan.workload.phases().iter();
+        let durations: Vec<_> = phases.map(|phase| phase.duration).collect();
         assert_eq!(durations, [Span::millis(1_500), GRAIN]);
-        let flow = format!("{:?}", personas[0].flow);
+        let flow = format!("{:?}", plan.workload.personas()[0].flow);
         assert!(
             flow.contains("wait: 1500ms") || flow.contains("Span(1500000)"),
             "{flow}"

@@ -19,11 +19,7 @@ const PAUSE: Span = Span::millis(200);
 /// A rambler for a server with this configuration.
 pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona {
     let mut choices: Vec<Choice> = Vec::new();
-    for steps in talking(server, dice)
-        .into_iter()
-        .chain(roaming(server, dice))
-        .chain(looking(server, dice))
-    {
+    for steps in all(server, dice) {
         // As in swarm testing, a third of all choices is left out.
         if !dice.one_in(3) {
             let weight = dice.between(1, 4);
@@ -96,10 +92,11 @@ fn say() -> Step {
     Step::Call(Verb::Send(length()))
 }
 
-fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+/// All that it may do.
+fn all(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     let one = |verb| vec![Step::Call(verb)];
     let words = Text::Letters(Alphabet::Words, table(Shape::Uniform(1, 60)));
-    vec![
+    let mut all = vec![
         vec![say()],
         one(Verb::Send(words)),
         one(Verb::Send(texts::text(server.max_message, dice))),
@@ -114,13 +111,10 @@ fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         one(Verb::Reset(Grant::Unnamed)),
         one(Verb::Reset(Grant::Latest)),
         one(Verb::Plain(Plain::Typing)),
-    ]
-}
-
-fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+    ];
     let away = Step::Disconnect(Some(dice.ms(&[100, 700])));
     let reason = "spam".into();
-    vec![
+    all.extend([
         vec![queue(server, dice)],
         vec![queue(server, dice)],
         vec![room(dice)],
@@ -134,14 +128,11 @@ fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         // A rambler that unregisters returns at once: without a handle its flow would end.
         vec![plain(Plain::Unregister), login("lobby")],
         vec![away],
-    ]
-}
-
-fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
+    ]);
     let check = |wait, by| vec![check(wait, by, server)];
     let history = history(&[1, 2, 50], dice);
     let (kind, excuse) = (None, texts::excuse(server.max_excuse, dice));
-    vec![
+    all.extend([
         check(Span::ZERO, ReadBy::Handle),
         check(Span::millis(400), ReadBy::Handle),
         check(Span::millis(100), ReadBy::ReaderId),
@@ -152,5 +143,6 @@ fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         vec![Step::Call(Verb::Break { kind, excuse })],
         vec![Step::Call(Verb::Mood)],
         vec![pause(Span::secs(1))],
-    ]
+    ]);
+    all
 }

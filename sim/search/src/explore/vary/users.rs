@@ -6,7 +6,7 @@ use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
-use crate::workload::{flows, flows_mut};
+use crate::workload::flows_mut;
 use sim_model::draw::Ratio;
 use sim_model::plan::{
     ArrivalMode, Arrivals, Frequency, Habits, Persona, Phase, Plan, Reads, Workload,
@@ -138,7 +138,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
 
 /// The end of the last phase.
 pub(super) fn arrivals_end(plan: &Plan) -> Span {
-    let phases = flows(plan).0.iter();
+    let phases = plan.workload.phases().iter();
     phases.fold(Span::ZERO, |end, phase| end + phase.duration)
 }
 
@@ -148,16 +148,16 @@ pub(super) fn arriving(plan: &Plan) -> u32 {
         Arrivals::Count { users, .. } => users,
         Arrivals::Pause | Arrivals::Rate { .. } => 0,
     };
-    flows(plan).0.iter().map(count).sum()
+    plan.workload.phases().iter().map(count).sum()
 }
 
 /// Limits the number of arrivals to about `most`, by the same share in each phase.
 pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
-    let all: u64 = flows(plan).0.iter().map(Phase::users).sum();
+    let all: u64 = plan.workload.phases().iter().map(Phase::users).sum();
     if all <= u64::from(most) {
         return;
     }
-    for phase in flows_mut(plan).into_iter().flat_map(|flows| flows.0) {
+    for phase in flows_mut(plan).0 {
         let share = phase.users() * u64::from(most) / all;
         phase.max_users = Some(u32::try_from(share).unwrap_or(most).max(1));
     }

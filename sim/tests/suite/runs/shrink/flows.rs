@@ -77,7 +77,8 @@ fn a_second_stream_is_written_as_one_of_its_user() {
     let Workload::Steps { users, .. } = &as_it_was.plan.workload else {
         panic!("{}", yaml(&as_it_was));
     };
-    assert!(users.iter().all(|user| user.stream_by == ReadBy::ReaderId));
+    let by = Some(ReadBy::ReaderId);
+    assert!(users.iter().all(|user| user.stream == by));
     let shrunk = shrunk(&plan, "planted", &two_streams).unwrap();
     let yaml = yaml(&shrunk);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");

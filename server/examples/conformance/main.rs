@@ -19,7 +19,6 @@ mod rounds;
 
 use std::sync::{Arc, Mutex};
 
-use axum::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -34,9 +33,8 @@ use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use server::guard::{self, GuardOptions};
 use server::http::{self, HttpOptions};
 use server::listener::{self, ConnectionLimits};
-use server::mcp::{self, Chat, McpOptions, StandaloneStream};
+use server::mcp::{self, Chat, McpOptions};
 use server::serve::Core;
-use server_chat::service::RequestOrigin;
 use server_settings::{Settings, Unnamed, cli};
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
@@ -49,15 +47,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::gather(&cli::parse()?.serve, Unnamed::InMemory)?;
     let Core { service, .. } = Core::start(&settings)?;
     let stop = CancellationToken::new();
-    let caller = |head: &Parts| {
-        head.extensions
-            .get::<RequestOrigin>()
-            .cloned()
-            .unwrap_or_default()
-    };
     let options = McpOptions {
-        standalone: StandaloneStream::WithRequests,
-        ..McpOptions::new(Arc::new(caller), stop.clone())
+        with_requests: true,
+        closing: stop.clone(),
+        ..McpOptions::default()
     };
     let listeners = Listeners::default();
     let with_fixtures = move |chat| Fixtures {

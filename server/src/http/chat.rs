@@ -21,7 +21,7 @@ use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event};
 use server_chat::wire::public_id;
 
 use super::{HANDLE_HEADER, Http, Served, invalid, older};
-use crate::guard::{Fault, HttpError, has_json};
+use crate::guard::{Fault, HttpError, caller, has_json};
 
 /// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
@@ -49,10 +49,9 @@ impl<S: Sync> FromRequest<S> for PostedCall {
 
 /// The origin of a call: the guard's caller, and the handle in the header.
 pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
-    let origin = head.extensions.get::<RequestOrigin>().cloned();
     Ok(RequestOrigin {
         handle: handle(&head.headers)?,
-        ..origin.unwrap_or_default()
+        ..caller(head)
     })
 }
 

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::http::request::Parts;
-use chat_core::Address;
+use axum::http::HeaderMap;
 use serde_json::json;
-use server_chat::capacity::Source;
+use server_chat::capacity::Limits;
 use server_chat::scope::CallerScope;
-use server_chat::service::RequestOrigin;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, text};
+use crate::mcp::world::{Session, World, caller, text};
 
 /// Another client still gets an answer, whatever else the server has received.
 async fn talks(world: &World) {
@@ -145,21 +143,13 @@ async fn a_refusal_by_headers_is_json() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
-    // In the server, the guard identifies the caller by its token; here a header does.
     let scopes = ["token ann", "token ben"].map(|id| Arc::new(CallerScope::with_id(id)));
-    let caller = move |head: &Parts| {
-        let token = head
-            .headers
-            .get("x-token")
-            .and_then(|name| name.to_str().ok());
-        RequestOrigin {
-            address: Address(1),
-            source: Source(1),
-            token: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
-            ..RequestOrigin::default()
-        }
+    let by_header = move |headers: &HeaderMap| {
+        let token = headers.get("x-token");
+        let token = token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")]));
+        caller(1, token)
     };
-    let world = World::with(|options| options.caller = Arc::new(caller)).await;
+    let world = World::called_by(by_header, &Limits::default(), 1_000, |_| {}).await;
     let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {

@@ -1,10 +1,15 @@
 //! Slow, disconnected, idle and duplicate readers.
 
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
 use serde_json::json;
+use server_chat::capacity::Limits;
+use server_chat::scope::CallerScope;
 
 use crate::mcp::http::request_narrow;
 use crate::mcp::pushes::burst_of;
-use crate::mcp::world::{SHORT, Session, World, modern_request};
+use crate::mcp::world::{SHORT, Session, World, caller, modern_request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
@@ -227,17 +232,10 @@ async fn parked(world: &World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_with_the_token_that_opened_it() {
-    let scope = std::sync::Arc::new(server_chat::scope::CallerScope::default());
-    let owner = std::sync::Arc::clone(&scope);
-    let world = World::with(move |options| {
-        options.caller = std::sync::Arc::new(move |_| server_chat::service::RequestOrigin {
-            address: chat_core::Address(1),
-            source: server_chat::capacity::Source(1),
-            token: Some(std::sync::Arc::clone(&owner)),
-            ..Default::default()
-        });
-    })
-    .await;
+    let scope = Arc::new(CallerScope::default());
+    let owner = Arc::clone(&scope);
+    let owned = move |_: &HeaderMap| caller(1, Some(Arc::clone(&owner)));
+    let world = World::called_by(owned, &Limits::default(), 1_000, |_| {}).await;
     let ann = Session::open(&world).await;
     ann.login("Ann").await;
     let mut stream = ann.stream(None).await;

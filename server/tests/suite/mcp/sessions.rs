@@ -4,15 +4,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::request::Parts;
-use chat_core::Address;
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
-use server::mcp::McpOptions;
-use server_chat::capacity::{Limits, OPENING, Share, Source, Speed};
-use server_chat::service::RequestOrigin;
+use server_chat::capacity::{Limits, OPENING, Share, Speed};
 use tokio::runtime::Handle;
 
-use crate::mcp::world::{Session, World};
+use crate::mcp::world::{Session, World, caller};
 use crate::stage::GUARD;
 
 /// The session limit, the number of clients that open sessions concurrently, and how many each
@@ -24,27 +21,24 @@ const EACH: usize = 50;
 /// The number of tasks of one session.
 const TASKS: usize = 3;
 
-/// A header names the caller; in the server the guard does.
-fn by_header(options: &mut McpOptions) {
-    options.caller = Arc::new(|head: &Parts| {
-        let source = head.headers.get("x-source");
+/// A server with these limits, and clients that name their address in a header.
+async fn world_within(limits: &Limits) -> World {
+    let by_header = |headers: &HeaderMap| {
+        let source = headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
-        RequestOrigin {
-            address: Address(source.unwrap_or(1)),
-            source: Source(source.unwrap_or(1)),
-            ..RequestOrigin::default()
-        }
-    });
+        caller(source.unwrap_or(1), None)
+    };
+    World::called_by(by_header, limits, 1_000, |_| {}).await
 }
 
 /// A server with this session limit.
 async fn world(sessions: Share) -> World {
-    let limits = Limits {
+    world_within(&Limits {
         sessions,
         large: None,
         ..Limits::default()
-    };
-    World::within(&limits, 1_000, by_header).await
+    })
+    .await
 }
 
 /// Opens a session for this source; returns its id, or the status of the refusal.
@@ -142,7 +136,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
         large: Some(large),
         ..Limits::default()
     };
-    let world = World::within(&limits, 1_000, by_header).await;
+    let world = world_within(&limits).await;
     let rate = &world.service.capacity().large;
     for _ in 0..2 {
         open(&world, "1").await.expect("of its burst");

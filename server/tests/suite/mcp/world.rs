@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::http::request::Parts;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::middleware::map_request;
 use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config};
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 use server::mcp::{self, McpOptions};
 use server_chat::capacity::{self, Capacity, Source};
 use server_chat::driver::Running;
+use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +51,18 @@ impl World {
         inbox_limit: u32,
         change: impl FnOnce(&mut McpOptions),
     ) -> Self {
+        let caller = |_: &HeaderMap| caller(1, None);
+        Self::called_by(caller, limits, inbox_limit, change).await
+    }
+
+    /// Like `within`, for clients that are identified by their headers. In a server the guard
+    /// identifies them.
+    pub(crate) async fn called_by(
+        caller: impl Fn(&HeaderMap) -> RequestOrigin + Clone + Send + Sync + 'static,
+        limits: &capacity::Limits,
+        inbox_limit: u32,
+        change: impl FnOnce(&mut McpOptions),
+    ) -> Self {
         let config = Config {
             inbox_limit,
             max_per_address: 200,
@@ -59,14 +74,17 @@ impl World {
         let (service, running) = stage::service(config);
         let service = service.within(Arc::new(Capacity::new(limits)));
         let closing = CancellationToken::new();
-        let caller = Arc::new(|_: &Parts| RequestOrigin {
-            address: Address(1),
-            source: Source(1),
-            ..RequestOrigin::default()
-        });
-        let mut options = McpOptions::new(caller, closing.clone());
+        let mut options = McpOptions {
+            closing: closing.clone(),
+            ..McpOptions::default()
+        };
         change(&mut options);
-        let router = mcp::router(&service, &options);
+        let identify = move |mut request: Request| {
+            let origin = caller(request.headers());
+            request.extensions_mut().insert(origin);
+            std::future::ready(request)
+        };
+        let router = mcp::router(&service, &options).layer(map_request(identify));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
@@ -144,6 +162,16 @@ impl World {
     /// Waits until so many checks wait for events.
     pub(crate) async fn until_checks(&self, wanted: u64) {
         self.until("parked", wanted).await;
+    }
+}
+
+/// A caller from this address, with the token of this scope.
+pub(crate) fn caller(address: u64, token: Option<Arc<CallerScope>>) -> RequestOrigin {
+    RequestOrigin {
+        address: Address(address),
+        source: Source(address),
+        token,
+        ..RequestOrigin::default()
     }
 }
 

@@ -21,7 +21,7 @@ async fn two_register_and_talk_under_the_stick() {
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     assert_eq!(ann.room, ben.room);
     let early = ben.post("/send", json!({ "message": "me" })).await;
-    assert_eq!((early.status, early.code()), (409, "stick_required".into()));
+    early.refuses(409, "stick_required");
     let granted = ann.post("/talking_stick", json!({})).await;
     assert_eq!(ok(&granted)["status"], "granted");
     let waiting = ben.post("/talking_stick", json!({})).await;
@@ -146,7 +146,7 @@ async fn a_pair_meets_by_tools_alone() {
         assert_eq!(*other, partner["user_id"]);
     }
     let stick = client.post("/talking_stick", handle, &json!({})).await;
-    assert_eq!((stick.status, stick.code()), (409, "no_stick".into()));
+    stick.refuses(409, "no_stick");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,10 +159,7 @@ async fn the_handle_is_a_header_or_an_argument_and_they_agree() {
     ok(&client.post("/reconnect", None, &handle).await);
     for path in ["/tools/list_users", "/reconnect"] {
         let differ = ann.post(path, json!({ "handle": "h_other" })).await;
-        assert_eq!(
-            (differ.status, differ.code()),
-            (400, "invalid_arguments".into())
-        );
+        differ.refuses(400, "invalid_arguments");
         let none = refused(&world, path, None, json!({})).await;
         assert_eq!(none, (401, "handle_required".into()), "{path}");
     }
@@ -255,11 +252,7 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
         "/session",
     ] {
         let answer = client.get(path).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (404, "not_found".into()),
-            "{path}"
-        );
+        answer.refuses(404, "not_found");
     }
     let unknown = refused(&world, "/tools/no_such_tool", None, json!({})).await;
     assert_eq!(unknown, (404, "not_found".into()));
@@ -270,10 +263,7 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
         ("POST", "/events", "GET,HEAD"),
     ] {
         let answer = client.request(method, path, &[], b"").await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (405, "method_not_allowed".into())
-        );
+        answer.refuses(405, "method_not_allowed");
         assert_eq!(answer.header("allow"), Some(allowed), "{path}");
     }
 }

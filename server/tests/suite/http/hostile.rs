@@ -105,32 +105,24 @@ async fn arguments_of_wrong_types_are_named() {
             }
             body[name] = value.clone();
             let answer = ann.post(path, body).await;
-            assert_eq!(
-                (answer.status, answer.code()),
-                (400, "invalid_arguments".into())
-            );
+            answer.refuses(400, "invalid_arguments");
         }
     }
     for delay in [json!(-1), json!("5"), json!(0.5), json!(1e300)] {
         let answer = ann.post("/check_event", json!({ "delay": delay })).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into())
-        );
+        answer.refuses(400, "invalid_arguments");
         assert!(answer.text().contains("`delay`"), "{}", answer.text());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_too_large_is_answered_413() {
-    let mut setup = Setup::free();
-    setup.guard.max_body = 10_000;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.guard.max_body = 10_000).await;
     let mut ann = world.register("Ann").await;
     let long = ann
         .post("/send", json!({ "message": "x".repeat(5_000) }))
         .await;
-    assert_eq!((long.status, long.code()), (413, "message_too_long".into()));
+    long.refuses(413, "message_too_long");
     let huge = vec![b' '; 60_000];
     let refused = post(&world, "/send", &[JSON], &huge).await;
     assert_eq!(refused, (413, "body_too_large".into()));
@@ -145,10 +137,7 @@ async fn a_body_that_is_too_large_is_answered_413() {
     }
     client.write(b"0\r\n\r\n").await;
     let answer = client.answer("POST").await;
-    assert_eq!(
-        (answer.status, answer.code()),
-        (413, "body_too_large".into())
-    );
+    answer.refuses(413, "body_too_large");
     // A client that asks before it sends is refused before it sends.
     let mut client = world.client().await;
     let asks = [
@@ -177,18 +166,13 @@ async fn a_list_goes_on_behind_no_text_that_is_longer_than_a_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
-    let mut setup = Setup::default();
-    setup.guard.body_within = Duration::from_millis(200);
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.body_within = Duration::from_millis(200)).await;
     let mut slow = world.client().await;
     let head = slow.head("POST", "/register", &[JSON], Some(100));
     slow.write(head.as_bytes()).await;
     slow.write(b"{").await;
     let answer = slow.answer("POST").await;
-    assert_eq!(
-        (answer.status, answer.code()),
-        (408, "body_too_slow".into())
-    );
+    answer.refuses(408, "body_too_slow");
     let mut gone = world.client().await;
     let head = gone.head("POST", "/register", &[JSON], Some(100));
     gone.write(head.as_bytes()).await;
@@ -198,9 +182,7 @@ async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn heads_that_do_not_end_or_are_none_end_the_connection() {
-    let mut setup = Setup::default();
-    setup.limits.head = Duration::from_millis(200);
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.limits.head = Duration::from_millis(200)).await;
     let mut half = Vec::new();
     for _ in 0..300 {
         let mut client = world.client().await;
@@ -288,11 +270,7 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
         ("/tools/history", json!({ "room_id": den })),
     ] {
         let answer = ben.post(path, body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (403, "not_in_room".into()),
-            "{path}"
-        );
+        answer.refuses(403, "not_in_room");
     }
     for forged in [
         "sender",
@@ -305,10 +283,7 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
         let mut body = json!({ "message": "x" });
         body[forged] = "Ann".into();
         let answer = ben.post("/send", body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into())
-        );
+        answer.refuses(400, "invalid_arguments");
     }
     ben.say("event: x\n\ndata: y").await;
     let lobby = ann.room.clone();

@@ -294,11 +294,7 @@ async fn no_image_or_form_of_a_page_registers_anybody() {
         &[("Accept", "text/html,application/xhtml+xml")],
     ] {
         let answer = client.request("GET", path, headers, b"").await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into()),
-            "{headers:?}"
-        );
+        answer.refuses(400, "invalid_arguments");
     }
     let events = [
         ("Accept", "text/event-stream"),

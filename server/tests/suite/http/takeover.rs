@@ -39,9 +39,7 @@ async fn used(client: &mut Client, answer: &Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answer_was_lost_keeps_neither_a_name_nor_a_place() {
-    let mut setup = Setup::free();
-    setup.config.max_per_address = 3;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_per_address = 3).await;
     let mut ann = world.client().await;
     for name in ["Ann", "Ben", "Ann", "Cid", "Dan", "Eve", "Ann"] {
         let answer = register(&mut ann, name, None).await;
@@ -161,9 +159,7 @@ async fn handles_that_nobody_uses_are_forgotten() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn participants_of_one_address_shut_out_no_other() {
-    let mut setup = Setup::free();
-    setup.config.max_per_address = 3;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_per_address = 3).await;
     let mut eve = world.client().await;
     for name in ["A", "B", "C"] {
         let answer = register(&mut eve, name, None).await;
@@ -184,9 +180,7 @@ async fn check(one: &mut Registered) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_noisy_room_pushes_out_no_message_of_a_quiet_one() {
-    let mut setup = Setup::free();
-    setup.config.inbox_limit = 20;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.inbox_limit = 20).await;
     let (mut ann, mut cid) = (world.register("Ann").await, world.register("Cid").await);
     let quiet = json!({ "username": "Cid", "room": "quiet" });
     let quiet = cid.post("/tools/login", quiet).await.json();
@@ -206,9 +200,7 @@ async fn a_noisy_room_pushes_out_no_message_of_a_quiet_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_that_are_made_again_and_again_are_told_once() {
-    let mut setup = Setup::free();
-    setup.config.stick = StickRule::Required;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.stick = StickRule::Required).await;
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     assert_eq!(ann.post("/talking_stick", json!({})).await.status, 200);
     for _ in 0..50 {
@@ -224,9 +216,7 @@ async fn claims_that_are_made_again_and_again_are_told_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn typing_costs_as_much_as_a_message() {
-    let mut setup = Setup::free();
-    setup.config.rate_limit = RateLimit::rate(1, 10);
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.rate_limit = RateLimit::rate(1, 10)).await;
     let mut ann = world.register("Ann").await;
     let mut statuses = Vec::new();
     for _ in 0..30 {

@@ -1,7 +1,6 @@
 //! Both protocol versions on one endpoint, in one room.
 
 use serde_json::json;
-use server_chat::capacity::{Limits, Share};
 
 use crate::mcp::http::request;
 use crate::mcp::world::{Session, World, text};
@@ -150,40 +149,6 @@ async fn the_newer_era_is_discovered_and_has_no_sessions() {
     ];
     let reply = request(world.address, ("GET", "/mcp"), &headers, b"").await;
     assert_eq!(reply.status, 405);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn more_sessions_than_there_may_be_are_refused_for_now() {
-    let limits = Limits {
-        sessions: Share { all: 2, each: 2 },
-        ..Limits::default()
-    };
-    let world = World::within(&limits, 1_000, |_| {}).await;
-    let (a, b) = (Session::open(&world).await, Session::open(&world).await);
-    // Sessions with an open stream are never evicted.
-    let _used = (a.stream(None).await, b.stream(None).await);
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
-    let reply = world.post(&[], hello.to_string().as_bytes()).await;
-    assert_eq!(reply.status, 503);
-    assert!(reply.header("retry-after").is_some());
-    assert!(
-        reply.answer().await["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("sessions")
-    );
-    let headers = [("Mcp-Session-Id", b.id.as_str())];
-    request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-    assert_eq!(
-        world.post(&[], hello.to_string().as_bytes()).await.status,
-        200
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

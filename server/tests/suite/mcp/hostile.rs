@@ -8,7 +8,7 @@ use server_chat::capacity::Limits;
 use server_chat::scope::CallerScope;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, caller, text};
+use crate::mcp::world::{Session, World, caller, hello, text};
 
 /// Another client still gets an answer, whatever else the server has received.
 async fn talks(world: &World) {
@@ -150,15 +150,9 @@ async fn a_session_is_there_for_the_token_that_opened_it_alone() {
         caller(1, token)
     };
     let world = World::called_by(by_header, &Limits::default(), 1_000, |_| {}).await;
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
+    let hello = hello("2025-11-25", &json!({})).to_string();
     let ann = ("X-Token", "ann");
-    let opened = world.post(&[ann], hello.to_string().as_bytes()).await;
+    let opened = world.post(&[ann], hello.as_bytes()).await;
     assert_eq!(opened.status, 200);
     let id = opened
         .header("mcp-session-id")

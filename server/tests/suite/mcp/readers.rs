@@ -209,25 +209,15 @@ async fn an_inbox_s_address_reads_and_its_participant_s_handle_keeps_it_there() 
         let mut call = std::pin::pin!(world.call("check", waits));
         tokio::select! {
             answer = &mut call => panic!("it waits: {answer}"),
-            () = parked(&world) => {}
+            () = world.until_checks(1) => {}
         }
         let read = world.modern("resources/read", json!({ "uri": uri })).await;
         assert_eq!(read.status, 200);
         assert!(read.answer().await["result"]["contents"].is_array());
-        assert_eq!(
-            world.service.node().look(|node| node.load().parked).await,
-            Some(1)
-        );
+        world.until_checks(1).await;
     };
     waiting.await;
     drop((reading, owned));
-}
-
-/// Waits until a check waits.
-async fn parked(world: &World) {
-    while world.service.node().look(|node| node.load().parked).await != Some(1) {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use server_chat::capacity::{Limits, OPENING, Share, Speed};
 use tokio::runtime::Handle;
 
-use crate::mcp::world::{Session, World, caller};
+use crate::mcp::http::{Reply, request};
+use crate::mcp::world::{Session, World, caller, hello};
 use crate::stage::GUARD;
 
 /// The session limit, the number of clients that open sessions concurrently, and how many each
@@ -41,17 +42,15 @@ async fn world(sessions: Share) -> World {
     .await
 }
 
+/// Asks for a session for this source.
+async fn asked(world: &World, source: &str) -> Reply {
+    let hello = hello("2025-11-25", &json!({})).to_string();
+    world.post(&[("X-Source", source)], hello.as_bytes()).await
+}
+
 /// Opens a session for this source; returns its id, or the status of the refusal.
 async fn open(world: &World, source: &str) -> Result<String, u16> {
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
-    let source = [("X-Source", source)];
-    let reply = world.post(&source, hello.to_string().as_bytes()).await;
+    let reply = asked(world, source).await;
     let id = reply.header("mcp-session-id").map(str::to_owned);
     id.ok_or(reply.status)
 }
@@ -155,15 +154,18 @@ async fn an_ended_session_frees_its_place_at_once() {
         sessions[0].stream(None).await,
         sessions[1].stream(None).await,
     );
-    assert_eq!(open(&world, "1").await, Err(503), "both are in use");
+    let refused = asked(&world, "1").await;
+    assert_eq!(refused.status, 503, "both are in use");
+    assert!(refused.header("retry-after").is_some());
+    let told = refused.answer().await["error"]["message"].to_string();
+    assert!(told.contains("sessions"), "{told}");
     for session in &sessions {
         let headers = [("Mcp-Session-Id", session.id.as_str())];
-        let ended =
-            crate::mcp::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-        assert_eq!(ended.status, 204);
-        let again =
-            crate::mcp::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-        assert_eq!(again.status, 404, "it has ended");
+        // The second time, it has ended.
+        for status in [204, 404] {
+            let ended = request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
+            assert_eq!(ended.status, status);
+        }
         open(&world, "1").await.expect("a place that is free");
     }
     drop(streams);

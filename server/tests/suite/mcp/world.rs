@@ -203,6 +203,16 @@ pub(crate) fn modern_request(
     (headers, body.to_string().into_bytes())
 }
 
+/// The first request of a client of the older protocol version.
+pub(crate) fn hello(version: &str, capabilities: &Value) -> Value {
+    let client = json!({ "name": "test", "version": "1" });
+    json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": capabilities, "clientInfo": client
+        }
+    })
+}
+
 /// A session of the older protocol version.
 pub(crate) struct Session<'a> {
     pub(crate) world: &'a World,
@@ -223,13 +233,7 @@ impl<'a> Session<'a> {
 
     /// A session of a client with these capabilities.
     pub(crate) async fn declaring(world: &'a World, version: &str, capabilities: Value) -> Self {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": {
-                "protocolVersion": version, "capabilities": capabilities,
-                "clientInfo": { "name": "test", "version": "1" }
-            }
-        });
+        let hello = hello(version, &capabilities);
         let reply = world.post(&[], hello.to_string().as_bytes()).await;
         let id = reply
             .header("mcp-session-id")

@@ -583,7 +583,9 @@ fn authority(value: &HeaderValue) -> Option<Authority> {
 
 fn origin_authority(value: &HeaderValue) -> Option<Authority> {
     let (scheme, host) = value.to_str().ok()?.split_once("://")?;
-    host.parse().ok().filter(|_| matches!(scheme, "http" | "https"))
+    host.parse()
+        .ok()
+        .filter(|_| matches!(scheme, "http" | "https"))
 }
 
 fn is_loopback(host: &str) -> bool {

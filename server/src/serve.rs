@@ -481,7 +481,9 @@ fn by_host<'a>(realms: &'a [Served], request: &Request<Body>) -> Option<&'a Serv
     let header = || header?.to_str().ok()?.parse().ok();
     let wanted: Authority = request.uri().authority().cloned().or_else(header)?;
     let is_it = |host| covers(host, &wanted);
-    realms.iter().find(|served| served.realm.host.as_ref().is_some_and(is_it))
+    realms
+        .iter()
+        .find(|served| served.realm.host.as_ref().is_some_and(is_it))
 }
 
 /// The realm that alone accepts the request's token.

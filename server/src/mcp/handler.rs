@@ -198,7 +198,10 @@ impl Chat {
                 let waited = ProgressNotificationParam::new(token.clone(), waited);
                 // A client that cannot receive progress will not receive the answer either; the
                 // call ends with the connection.
-                let _ = context.peer.notify_progress(waited.with_message("waiting")).await;
+                let _ = context
+                    .peer
+                    .notify_progress(waited.with_message("waiting"))
+                    .await;
             }
         };
         tokio::select! {

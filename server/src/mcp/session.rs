@@ -220,5 +220,4 @@ mod tests {
         session.ended.cancel();
         assert!(second.is_cancelled());
     }
-
 }

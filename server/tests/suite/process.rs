@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -32,6 +33,15 @@ pub(crate) fn binary_with(words: &[&str]) -> Command {
     }
     command.args(words);
     command
+}
+
+/// Waits until this holds.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        thread::yield_now();
+    }
 }
 
 /// Any free port.
@@ -153,17 +163,27 @@ impl Server {
 
     /// The value of the metric `name`, for a caller with this token.
     pub(crate) fn figure_as(&self, token: &str, name: &str) -> u64 {
-        let answer = self.connect_as(token).exchange("GET /metrics", &[], "");
-        let text = answer.expect("it is answered").body;
-        let mut lines = text.lines();
-        let figure = lines.find_map(|line| {
-            let named = line.strip_prefix("talking_stick_").unwrap_or(line);
-            named.strip_prefix(name)?.strip_prefix(' ')
-        });
-        figure
-            .and_then(|figure| figure.parse().ok())
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
+        let text = self.metrics_as(token);
+        figure_in(&text, name).unwrap_or_else(|| panic!("no {name} in {text}"))
     }
+
+    /// The value of the metric `name`, if there is one.
+    pub(crate) fn try_figure(&self, name: &str) -> Option<u64> {
+        figure_in(&self.metrics_as(""), name)
+    }
+
+    fn metrics_as(&self, token: &str) -> String {
+        let answer = self.connect_as(token).exchange("GET /metrics", &[], "");
+        answer.expect("it is answered").body
+    }
+}
+
+/// The value of the metric `name` in this text.
+fn figure_in(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let named = line.strip_prefix("talking_stick_").unwrap_or(line);
+        named.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()
+    })
 }
 
 impl Drop for Server {

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::binary::program::ran_as;
 use crate::process::{Server, binary};
 
 /// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
@@ -29,21 +30,34 @@ pub(crate) struct Ran {
 }
 
 /// Runs a command on the folder of a journal.
-pub(crate) fn run(words: &[&OsStr]) -> Ran {
-    let output = binary().args(words).output().expect("the binary starts");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).expect("text"),
-        why: String::from_utf8(output.stderr).expect("text"),
-    }
+pub(crate) fn run_on(folder: &Path, words: &[&dyn AsRef<OsStr>]) -> Ran {
+    let (code, out, why) = ran_as(binary().args(words).arg("--data").arg(folder));
+    Ran { code, out, why }
 }
 
-/// The output of a command that must succeed, as bytes.
-pub(crate) fn run_for_bytes(words: &[&OsStr]) -> Vec<u8> {
-    let output = binary().args(words).output().expect("the binary starts");
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{why}");
-    output.stdout
+pub(crate) fn backup(folder: &Path, to: &Path) -> Ran {
+    run_on(folder, &[&"backup", &to])
+}
+
+pub(crate) fn restore(from: &Path, folder: &Path) -> Ran {
+    run_on(folder, &[&"restore", &from])
+}
+
+pub(crate) fn export(folder: &Path) -> Ran {
+    run_on(folder, &[&"export"])
+}
+
+/// Inspects a folder; returns the exit code, and the report.
+pub(crate) fn inspect(folder: &Path) -> (Option<i32>, Value) {
+    let ran = run_on(folder, &[&"inspect", &"--json"]);
+    let report = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.why));
+    (ran.code, report)
+}
+
+/// The texts in a page of messages.
+pub(crate) fn texts_of(page: &Value) -> Vec<String> {
+    let messages = page["messages"].as_array().expect("a page");
+    messages.iter().map(text_of).collect()
 }
 
 /// The database for the history of this folder, if a PostgreSQL server is named.
@@ -128,11 +142,8 @@ impl Server {
 
     /// Starts a server that must not start.
     pub(crate) fn refused(folder: &Path, words: &[&str]) -> Refused {
-        let output = command(folder, words).output().expect("the binary starts");
-        Refused {
-            code: output.status.code(),
-            why: String::from_utf8(output.stderr).expect("text"),
-        }
+        let (code, _, why) = ran_as(&mut command(folder, words));
+        Refused { code, why }
     }
 
     /// Calls a tool; returns the status and the answer.
@@ -175,8 +186,7 @@ impl Server {
             let page = self.done("history", handle, &arguments);
             let messages = page["messages"].as_array().expect("a page");
             assert!(messages.len() as u64 <= limit, "{page}");
-            let older = messages.iter().rev().map(text_of);
-            texts.extend(older);
+            texts.extend(messages.iter().rev().map(text_of));
             if page["more"] == false {
                 texts.reverse();
                 return texts;

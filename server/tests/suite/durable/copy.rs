@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::durable::client::{history_of, sql};
+use crate::durable::client::{self, history_of, sql};
 use crate::process::Server;
 
 /// The core keeps two messages of a room.
@@ -52,13 +52,7 @@ fn five_copied(folder: &Path) -> (String, Server, String) {
 fn backed_up(folder: &Path) -> TempDir {
     let backup = tempfile::tempdir().expect("a folder");
     let copy = backup.path().join("copy");
-    let words = [
-        "backup".as_ref(),
-        copy.as_os_str(),
-        "--data".as_ref(),
-        folder.as_os_str(),
-    ];
-    assert_eq!(crate::durable::client::run(&words).code, Some(0));
+    assert_eq!(client::backup(folder, &copy).code, Some(0));
     backup
 }
 
@@ -127,13 +121,7 @@ fn a_restored_journal_cuts_the_copy() {
     assert_eq!(server.stop(), Some(0));
     let restored = tempfile::tempdir().expect("a folder");
     let restored = restored.path().join("restored");
-    let words_of_restore = [
-        "restore".as_ref(),
-        backup.as_os_str(),
-        "--data".as_ref(),
-        restored.as_os_str(),
-    ];
-    assert_eq!(crate::durable::client::run(&words_of_restore).code, Some(0));
+    assert_eq!(client::restore(&backup, &restored).code, Some(0));
     let history = ["--history", &database];
     let server = Server::start_alone(&restored, &[SHORT, &history].concat());
     wait_for(&database, COUNT, "5");

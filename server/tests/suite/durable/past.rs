@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::durable::client::{history_of, text_of};
+use crate::durable::client::{history_of, texts_of};
 use crate::process::Server;
 
 /// The core keeps two messages of a room; all others come from the history.
@@ -22,8 +22,7 @@ fn found(server: &Server, handle: &str, query: &str) -> Vec<String> {
     let answer = tries.find(|(status, _)| *status != 503);
     let (status, answer) = answer.expect("it is written in the end");
     assert_eq!(status, 200, "search {query}: {answer}");
-    let messages = answer["messages"].as_array().expect("a page");
-    messages.iter().map(text_of).collect()
+    texts_of(&answer)
 }
 
 /// Ann is in the lobby all the time; Ben joins after her first messages, leaves, and comes back.
@@ -246,11 +245,8 @@ fn a_search_is_paged_and_may_name_a_room() {
     let server = Server::on(folder.path(), SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..9));
-    server.done(
-        "login",
-        &ann,
-        &json!({ "username": "ann", "room": "attic" }),
-    );
+    let attic = json!({ "username": "ann", "room": "attic" });
+    server.done("login", &ann, &attic);
     let elsewhere = json!({ "room_id": "room_2", "message": "word elsewhere" });
     server.done("send_message", &ann, &elsewhere);
     let mut texts = Vec::new();
@@ -258,8 +254,7 @@ fn a_search_is_paged_and_may_name_a_room() {
     loop {
         let query = json!({ "query": "word", "room_id": "room_1", "limit": 4, "before": before });
         let page = server.done("search", &ann, &query);
-        let messages = page["messages"].as_array().expect("a page");
-        texts.extend(messages.iter().map(text_of));
+        texts.extend(texts_of(&page));
         if page["more"] == false {
             break;
         }
@@ -392,13 +387,11 @@ fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
     server.say(&ann, numbered("word", 4..20));
     let room = json!({ "room_id": "room_1" });
     let page = server.done("history", &ann, &room);
-    let texts: Vec<_> = page["messages"]
-        .as_array()
-        .expect("a page")
-        .iter()
-        .map(text_of)
-        .collect();
-    assert_eq!(texts, numbered("word", 18..20), "the room's own part");
+    assert_eq!(
+        texts_of(&page),
+        numbered("word", 18..20),
+        "the room's own part"
+    );
     assert_eq!(page["more"], true);
     let (status, answer) = server.call("search", &ann, &json!({ "query": "word" }));
     assert_eq!(

@@ -298,7 +298,11 @@ async fn what_an_operator_cannot_mean_is_told() {
             json!({ "user_id": "a", "name": "b", "reason": "x" }),
             wrong,
         ),
-        ("ban", json!({ "address": "localhost", "reason": "x" }), wrong),
+        (
+            "ban",
+            json!({ "address": "localhost", "reason": "x" }),
+            wrong,
+        ),
         ("ban", json!({ "address": 7, "reason": "x" }), wrong),
         ("ban", json!({ "address": "10.0.0.1" }), wrong),
         ("unban", json!({}), wrong),

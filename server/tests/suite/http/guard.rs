@@ -18,7 +18,9 @@ pub(crate) async fn get(world: &World, path: &str, headers: &[(&str, &str)]) -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_and_origins_are_checked_on_every_route() {
-    let world = World::with(|setup| setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap()).await;
+    let world =
+        World::with(|setup| setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap())
+            .await;
     for path in ["/users", "/metrics", "/events", "/openapi.json", "/nowhere"] {
         let rebound = get(&world, path, &[("Host", "evil.example")]).await;
         rebound.refuses(403, "host_not_allowed");

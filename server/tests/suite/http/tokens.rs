@@ -74,7 +74,9 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
     while cut.block().await.is_some() {}
     let back = world.post_as("sesame", "/reconnect", json!({})).await;
     assert_eq!(back.json()["user_id"], ann["user_id"]);
-    world.post_as("sesame", "/register", json!({ "username": "Cid" })).await;
+    world
+        .post_as("sesame", "/register", json!({ "username": "Cid" }))
+        .await;
     let is_cid = |event: &Value| event["user"]["display_name"] == "Cid";
     while !is_cid(&kept.event().await.expect("it is open").json()) {}
 }
@@ -83,7 +85,10 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
 async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), lines(&["sesame"])).unwrap();
-    let world = World::with(|setup| setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))).await;
+    let world = World::with(|setup| {
+        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
+    })
+    .await;
     let status = async |token: &str| world.get_as(token, "/users").await.status;
     std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
     within(async { while status("simsim").await != 200 {} }).await;
@@ -105,7 +110,10 @@ async fn a_token_whose_time_is_over_says_so() {
     let (one, other) = both.split_once('\n').unwrap();
     let text = format!("{one} 2001-01-01\n{} 2999-01-01T00:00:00Z\n", other.trim());
     std::fs::write(file.path(), text).unwrap();
-    let world = World::with(|setup| setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))).await;
+    let world = World::with(|setup| {
+        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
+    })
+    .await;
     let answer = world.get_as("sesame", "/users").await;
     answer.refuses(401, "token_expired");
     assert_eq!(world.get_as("simsim", "/users").await.status, 200);

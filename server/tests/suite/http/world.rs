@@ -107,7 +107,9 @@ impl World {
             body => body.to_string(),
         };
         let mut client = self.client().await;
-        client.request(line.0, line.1, &headers, body.as_bytes()).await
+        client
+            .request(line.0, line.1, &headers, body.as_bytes())
+            .await
     }
 
     /// Gets a page with this token.

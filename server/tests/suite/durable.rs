@@ -1,6 +1,6 @@
 //! A server that is killed and restarted on its journal keeps everything it accepted.
 
-mod client;
+pub(crate) mod client;
 #[cfg(feature = "postgres")]
 mod copy;
 mod damage;

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Deref;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
@@ -47,54 +48,20 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 /// Any free port.
 pub(crate) const LISTEN: &[&str] = &["--listen", "127.0.0.1:0"];
 
-/// A running server. It is killed with its value.
-pub(crate) struct Server {
-    child: Mutex<Child>,
-    pub(crate) address: SocketAddr,
-    /// Its log up to the line with its address.
-    pub(crate) before: String,
-    /// The rest of its log, until a test takes it.
-    pub(crate) log: Option<BufReader<ChildStderr>>,
-}
+/// A process, which is killed with its value.
+pub(crate) struct Started(Mutex<Child>);
 
-impl Server {
-    /// Starts a server with these words, on a free port unless they name one.
-    pub(crate) fn start(words: &[&str]) -> Self {
-        let mut command = binary_with(words);
-        if !words.contains(&"--listen") {
-            command.args(LISTEN);
-        }
-        Self::start_as(&mut command)
+impl Started {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(Mutex::new(command.spawn().expect("the binary starts")))
     }
 
-    /// Starts the server by this command, and waits until it listens.
-    pub(crate) fn start_as(command: &mut Command) -> Self {
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the binary starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut before = String::new();
-        let address = loop {
-            let from = before.len();
-            let read = log.read_line(&mut before).expect("text");
-            assert!(read > 0, "it did not start: {before}");
-            let line = &before[from..];
-            if line.contains("listens")
-                && let Some((_, rest)) = line.split_once("http://")
-            {
-                let address = rest.trim().split('"').next().expect("a text");
-                break address.parse().expect("an address");
-            }
-        };
-        Self {
-            child: Mutex::new(child),
-            address,
-            before,
-            log: Some(log),
-        }
+    pub(crate) fn child_mut(&mut self) -> &mut Child {
+        self.0.get_mut().expect("no test panics with it")
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().expect("no test panics with it")
+        self.0.lock().expect("no test panics with it")
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -121,6 +88,72 @@ impl Server {
     /// Waits for its end; returns its exit code.
     pub(crate) fn exit_code(&self) -> Option<i32> {
         self.child().wait().expect("it was started").code()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Ok(child) = self.0.get_mut() {
+            // The process may have exited already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A running server.
+pub(crate) struct Server {
+    process: Started,
+    pub(crate) address: SocketAddr,
+    /// Its log up to the line with its address.
+    pub(crate) before: String,
+    /// The rest of its log, until a test takes it.
+    pub(crate) log: Option<BufReader<ChildStderr>>,
+}
+
+impl Deref for Server {
+    type Target = Started;
+
+    fn deref(&self) -> &Started {
+        &self.process
+    }
+}
+
+impl Server {
+    /// Starts a server with these words, on a free port unless they name one.
+    pub(crate) fn start(words: &[&str]) -> Self {
+        let mut command = binary_with(words);
+        if !words.contains(&"--listen") {
+            command.args(LISTEN);
+        }
+        Self::start_as(&mut command)
+    }
+
+    /// Starts the server by this command, and waits until it listens.
+    pub(crate) fn start_as(command: &mut Command) -> Self {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = Started::start(command);
+        let log = process.child_mut().stderr.take();
+        let mut log = BufReader::new(log.expect("a pipe"));
+        let mut before = String::new();
+        let address = loop {
+            let from = before.len();
+            let read = log.read_line(&mut before).expect("text");
+            assert!(read > 0, "it did not start: {before}");
+            let line = &before[from..];
+            if line.contains("listens")
+                && let Some((_, rest)) = line.split_once("http://")
+            {
+                let address = rest.trim().split('"').next().expect("a text");
+                break address.parse().expect("an address");
+            }
+        };
+        Self {
+            process,
+            address,
+            before,
+            log: Some(log),
+        }
     }
 
     /// Shuts it down; returns its exit code.
@@ -184,16 +217,6 @@ fn figure_in(text: &str, name: &str) -> Option<u64> {
         let named = line.strip_prefix("talking_stick_").unwrap_or(line);
         named.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()
     })
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Ok(child) = self.child.get_mut() {
-            // The process may have exited already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 /// A response. The body of a stream is not read.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::binary::program::{limited, ran};
-use crate::binary::tokens::token_line;
 use crate::process::{Connection, LISTEN, Server};
+use crate::stage::{hello, token_line};
 
 /// Posts to the server, with this token unless it is empty; returns the status and the body.
 fn post(server: &Server, (token, path): (&str, &str), handle: &str, body: &Value) -> (u16, Value) {
@@ -145,13 +145,7 @@ fn a_source_has_as_many_wrong_tokens_in_all_realms_as_in_one() {
 #[test]
 fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
     let server = Server::start(&["--realms", "arena", "--memory-limit", "128MiB"]);
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "c", "version": "1" },
-        },
-    });
+    let hello = hello("2025-06-18", &json!({}));
     let headers = [
         ("Content-Type", "application/json"),
         ("Accept", "application/json, text/event-stream"),
@@ -178,24 +172,19 @@ fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
         let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
         post("", &headers, &ping).status
     };
-    let held = || {
-        let text = metrics(&server, "/metrics", &[]);
-        let held = "talking_stick_held{resource=\"sessions\"} ";
-        let number = text.lines().find_map(|line| line.strip_prefix(held));
-        number.expect("a number").to_owned()
-    };
+    let held = || server.figure("held{resource=\"sessions\"}");
     for _ in 1..32 {
         open("");
     }
-    assert_eq!(held(), "32");
+    assert_eq!(held(), 32);
     assert_eq!(status(&first), 200);
     for _ in 0..32 {
         open("/r/arena");
     }
-    assert_eq!(held(), "32", "the sessions of the other realm gave way");
+    assert_eq!(held(), 32, "the sessions of the other realm gave way");
     // The first one is taken up again, and one of the other realm gives way to it.
     assert_eq!(status(&first), 200);
-    assert_eq!(held(), "32");
+    assert_eq!(held(), 32);
 }
 
 /// The metrics at this path.

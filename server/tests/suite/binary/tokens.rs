@@ -7,14 +7,7 @@ use std::process::ChildStderr;
 
 use crate::binary::program::{limited, ran, ran_as};
 use crate::process::{Connection, Server};
-
-/// A line of a token file.
-pub(crate) fn token_line(name: &str, token: &str) -> String {
-    use sha2::{Digest as _, Sha256};
-    let hash = Sha256::digest(token.as_bytes());
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name} {hex}\n")
-}
+use crate::stage::token_line;
 
 /// Posts with this token; returns the status of the response.
 fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {

@@ -368,6 +368,12 @@ impl Members {
         }
     }
 
+    /// The folder in which a member keeps its journal.
+    pub(crate) fn data(&self, number: usize) -> PathBuf {
+        let kept = self.kept.as_ref().expect("they keep journals");
+        kept.data(number)
+    }
+
     fn member(&self, number: usize) -> &Server {
         self.members[number].as_ref().expect("it runs")
     }

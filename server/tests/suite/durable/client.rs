@@ -4,9 +4,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use chat_core::Config;
+use chat_journal::{Bundle, Loss, Recovered, recover};
 use serde_json::{Value, json};
 
 use crate::binary::program::ran_as;
+#[cfg(feature = "postgres")]
+use crate::process::wait_until;
 use crate::process::{Server, binary};
 
 /// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
@@ -54,6 +58,25 @@ pub(crate) fn inspect(folder: &Path) -> (Option<i32>, Value) {
     (ran.code, report)
 }
 
+/// What `talking-stick records` writes.
+pub(crate) fn records(folder: &Path) -> Vec<u8> {
+    let mut command = binary();
+    let output = command.args(["records", "--data"]).arg(folder).output();
+    let output = output.expect("the binary starts");
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{why}");
+    output.stdout
+}
+
+/// Recovers the state from records; also returns the number of their checkpoints.
+pub(crate) fn recovered(records: &[u8]) -> (Recovered, usize) {
+    let mut bundle = Bundle::read(records).expect("a bundle");
+    let (origin, config) = (bundle.origin, Config::default());
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let state = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
+    (state.expect("it is whole"), bundle.checkpoints.len())
+}
+
 /// The texts in a page of messages.
 pub(crate) fn texts_of(page: &Value) -> Vec<String> {
     let messages = page["messages"].as_array().expect("a page");
@@ -88,6 +111,13 @@ pub(crate) fn sql(database: &str, statement: &str) -> Result<String, String> {
         true => Ok(text(output.stdout)),
         false => Err(text(output.stderr)),
     }
+}
+
+/// Waits until the statement has this value.
+#[cfg(feature = "postgres")]
+pub(crate) fn wait_for(database: &str, statement: &str, value: &str) {
+    let wanted = format!("{statement}: {value}");
+    wait_until(&wanted, || sql(database, statement).as_deref() == Ok(value));
 }
 
 fn command(folder: &Path, words: &[&str]) -> Command {

@@ -7,14 +7,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::durable::client::{self, history_of, sql};
+use crate::durable::client::{self, history_of, sql, wait_for};
 use crate::process::Server;
 
 /// The core keeps two messages of a room.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
-
-/// How often a condition is looked at, before it counts as false. Each look takes a while.
-const LOOKS: usize = 500;
 
 fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("word {number}")).collect()
@@ -22,18 +19,6 @@ fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
 
 fn database(folder: &Path) -> String {
     history_of(folder).expect("TALKING_STICK_TEST_POSTGRES names a server")
-}
-
-/// Waits until the statement has this value.
-fn wait_for(database: &str, statement: &str, value: &str) {
-    let mut last = Err(String::new());
-    for _ in 0..LOOKS {
-        last = sql(database, statement);
-        if last.as_deref() == Ok(value) {
-            return;
-        }
-    }
-    panic!("{statement}: {last:?} and not {value}");
 }
 
 const COUNT: &str = "SELECT count(*) FROM messages";

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::durable::people::{ANN, BEN, Guarded};
-use crate::process::Server;
-use crate::process::{Answer, Connection};
+use crate::process::{Answer, Connection, Server};
+use crate::stage::hello;
 
 /// A client with this token, or none.
 struct Client<'a> {
@@ -72,16 +72,8 @@ impl<'a> Client<'a> {
 
     /// Opens a session in the older era.
     fn open(self) -> Session<'a> {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-11-25", "capabilities": {},
-                "clientInfo": { "name": "test", "version": "1" }
-            }
-        });
-        let answer = self
-            .connect()
-            .exchange("POST /mcp", &[ACCEPT], &hello.to_string());
+        let hello = hello("2025-11-25", &json!({})).to_string();
+        let answer = self.connect().exchange("POST /mcp", &[ACCEPT], &hello);
         let answer = answer.expect("it is answered");
         let id = answer
             .header("mcp-session-id")

@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use chat_journal::{Bundle, Loss, recover};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::durable::client::{backup, export, inspect, restore, run_on};
-use crate::process::{Server, binary};
+use crate::durable::client::{backup, export, inspect, records, recovered, restore, run_on};
+use crate::process::Server;
 
 /// The core keeps three messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=3"];
@@ -258,8 +257,9 @@ fn the_records_of_a_running_server_are_its_state() {
         records.windows(secret.len()).all(|bytes| bytes != secret),
         "the secret is not for others"
     );
-    let (snapshot, last, checkpoints) = recovered(&records);
-    assert!(snapshot == 0 && last > 60);
+    let (state, checkpoints) = recovered(&records);
+    let last = state.hub.position().0;
+    assert!(state.snapshot.0 == 0 && last > 60);
     assert_eq!(checkpoints, 2, "of both stops");
     assert_eq!(inspect(&at("data")).1["last"], last);
 }
@@ -279,32 +279,9 @@ fn records_without_their_beginning_come_with_a_snapshot() {
     assert!(deleted.expect("a table") > 0);
     drop(database);
     let records = records(&data);
-    let (snapshot, last, _) = recovered(&records);
-    assert_eq!(inspect(&data).1["last"], last);
-    assert!(snapshot > 3, "it replaces what is gone");
-}
-
-/// Recovers the state from records: the positions of its snapshot and its end, and the number of
-/// checkpoints.
-fn recovered(records: &[u8]) -> (u64, u64, usize) {
-    let mut bundle = Bundle::read(records).expect("a bundle");
-    let origin = bundle.origin;
-    let config = chat_core::Config::default();
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
-    let recovered = recovered.expect("it is whole");
-    let (snapshot, last) = (recovered.snapshot.0, recovered.hub.position().0);
-    (snapshot, last, bundle.checkpoints.len())
-}
-
-/// What `talking-stick records` writes.
-fn records(folder: &Path) -> Vec<u8> {
-    let words = ["records", "--data"];
-    let output = binary().args(words).arg(folder).output();
-    let output = output.expect("the binary starts");
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{why}");
-    output.stdout
+    let (state, _) = recovered(&records);
+    assert_eq!(inspect(&data).1["last"], state.hub.position().0);
+    assert!(state.snapshot.0 > 3, "it replaces what is gone");
 }
 
 #[test]

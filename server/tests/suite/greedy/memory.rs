@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::greedy::server::{hello, modern, start};
+use crate::greedy::server::{modern, start};
 use crate::process::{Answer, Connection, Server};
+use crate::stage::hello;
 
 /// The number of requests an attacker sends.
 const REQUESTS: usize = 60;
@@ -83,7 +84,8 @@ fn what_is_parsed_is_bounded_before_it_is_parsed() {
         );
     };
     for junk in [dense(1 << 20), dense(100_000), "x".repeat(1 << 20).into()] {
-        serve(&hello(&json!({ "experimental": { "x": junk } })), &[]);
+        let experimental = json!({ "experimental": { "x": junk } });
+        serve(&hello("2025-11-25", &experimental).to_string(), &[]);
         let none = json!({ "notifications": {} });
         serve(&modern("subscriptions/listen", none, junk.clone()), &LISTEN);
         let check = json!({ "name": "check", "arguments": {} });
@@ -101,7 +103,8 @@ fn what_is_parsed_is_bounded_before_it_is_parsed() {
 #[test]
 fn a_session_keeps_no_experimental_capabilities() {
     let server = start(&FREE);
-    let hello = hello(&json!({ "experimental": { "x": largest() } }));
+    let experimental = json!({ "experimental": { "x": largest() } });
+    let hello = hello("2025-11-25", &experimental).to_string();
     let grown = growth(&server, |attacker| {
         let answer = attacker.mcp(&[], &hello);
         assert_eq!(answer.status, 200, "{}", answer.body);

@@ -1,10 +1,9 @@
 //! The running binary, and requests as bytes.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use crate::process::{Answer, Connection, PATIENCE, Server};
+use crate::process::{Answer, Connection, Server, wait_until};
+use crate::stage::hello;
 
 /// Starts a server that logs only errors.
 pub(crate) fn start(words: &[&str]) -> Server {
@@ -27,16 +26,8 @@ impl Server {
     }
 
     /// Waits until a metric satisfies the condition.
-    pub(crate) fn until(&self, name: &str, is_so: impl Fn(u64) -> bool) -> u64 {
-        let began = Instant::now();
-        loop {
-            let figure = self.figure(name);
-            if is_so(figure) {
-                return figure;
-            }
-            assert!(began.elapsed() < PATIENCE, "{name} stays at {figure}");
-            std::thread::yield_now();
-        }
+    pub(crate) fn until(&self, name: &str, is_so: impl Fn(u64) -> bool) {
+        wait_until(name, || is_so(self.figure(name)));
     }
 }
 
@@ -80,7 +71,7 @@ impl Connection {
 
     /// Opens an MCP session, for a client with these capabilities.
     pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
-        let answer = self.mcp(&[], &hello(capabilities));
+        let answer = self.mcp(&[], &hello("2025-11-25", capabilities).to_string());
         if answer.status == 200 && answer.body.is_empty() {
             self.chunks().expect("the stream ends");
         }
@@ -91,18 +82,6 @@ impl Connection {
 fn accepting<'h>(headers: &[(&'h str, &'h str)]) -> Vec<(&'h str, &'h str)> {
     let accept = ("Accept", "application/json, text/event-stream");
     headers.iter().copied().chain([accept]).collect()
-}
-
-/// The `initialize` request of a client with these capabilities.
-pub(crate) fn hello(capabilities: &Value) -> String {
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": capabilities,
-            "clientInfo": { "name": "greedy", "version": "1" }
-        }
-    });
-    hello.to_string()
 }
 
 /// A request in the protocol version without sessions, with these additional members of `_meta`.

@@ -10,17 +10,13 @@ use server_chat::metrics::Exposition;
 use crate::http::client::Events;
 use crate::http::guard::get;
 use crate::http::world::{Setup, World};
-use crate::stage::within;
+use crate::stage::{token_line, within};
 
 /// The lines of a token file with these tokens; the name of each is its number.
 pub(crate) fn lines(all: &[&str]) -> String {
-    use sha2::{Digest as _, Sha256};
-    let line = |(n, token): (usize, &&str)| {
-        let hash = Sha256::digest(token.as_bytes());
-        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("name{n} {hex}\n")
-    };
-    all.iter().enumerate().map(line).collect()
+    let numbered = all.iter().enumerate();
+    let lines = numbered.map(|(n, token)| token_line(&format!("name{n}"), token));
+    lines.collect()
 }
 
 /// A token file with these tokens, which never changes.

@@ -8,7 +8,8 @@ use server_chat::capacity::Limits;
 use server_chat::scope::CallerScope;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, caller, hello, text};
+use crate::mcp::world::{Session, World, caller, text};
+use crate::stage::hello;
 
 /// Another client still gets an answer, whatever else the server has received.
 async fn talks(world: &World) {

@@ -11,8 +11,8 @@ use server_settings::Toolset;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::io::{ReadHalf, WriteHalf};
 
-use crate::mcp::world::{SHORT, World, hello};
-use crate::stage::GUARD;
+use crate::mcp::world::{SHORT, World};
+use crate::stage::{GUARD, hello};
 
 /// The most bytes between the client and the relay.
 const PIPE: usize = 64 * 1_024;

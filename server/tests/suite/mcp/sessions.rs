@@ -10,8 +10,8 @@ use server_chat::capacity::{Limits, OPENING, Share, Speed};
 use tokio::runtime::Handle;
 
 use crate::mcp::http::{Reply, request};
-use crate::mcp::world::{Session, World, caller, hello};
-use crate::stage::GUARD;
+use crate::mcp::world::{Session, World, caller};
+use crate::stage::{GUARD, hello};
 
 /// The session limit, the number of clients that open sessions concurrently, and how many each
 /// opens.

@@ -20,7 +20,7 @@ use server_chat::service::{RequestOrigin, Service};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::http::{Body, Reply, request};
-use crate::stage::{self, GUARD};
+use crate::stage::{self, GUARD, hello};
 
 /// The extension of clients that take events.
 pub(crate) const EVENTS: &str = "org.talking-stick/events";
@@ -201,16 +201,6 @@ pub(crate) fn modern_request(
     }
     let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     (headers, body.to_string().into_bytes())
-}
-
-/// The first request of a client of the older protocol version.
-pub(crate) fn hello(version: &str, capabilities: &Value) -> Value {
-    let client = json!({ "name": "test", "version": "1" });
-    json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": version, "capabilities": capabilities, "clientInfo": client
-        }
-    })
 }
 
 /// A session of the older protocol version.

@@ -10,7 +10,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use chat_core::{Command, Read, Reject, Reply, Response as Answer};
+use chat_core::{Read, Reject, Reply, Response as Answer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use server_chat::driver::Me;
@@ -198,11 +198,7 @@ pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Served {
 /// only the context of its answer is used.
 async fn back(http: &Http, origin: RequestOrigin, arguments: Map<String, Value>) -> Served {
     let handle = caller_alone(http, &origin, arguments).await?;
-    let asked = ParsedCall {
-        handle: Some(handle),
-        key: None,
-        ask: Ask::Read(Read::Mood),
-    };
+    let asked = asked(handle, Ask::Read(Read::Mood));
     let outcome = http.service.ask(Tool::History, asked, &origin).await;
     match (&outcome.result, outcome.me()) {
         (Err(refusal), _) => Err(refusal.clone().into()),
@@ -276,12 +272,12 @@ pub(super) fn ok(value: &impl Serialize) -> Response {
     crate::guard::json(StatusCode::OK, value)
 }
 
-/// A command of a participant, without a key.
-pub(super) fn command(handle: Handle, command: Command) -> ParsedCall {
+/// A call of a participant, without a key.
+pub(super) fn asked(handle: Handle, ask: Ask) -> ParsedCall {
     ParsedCall {
         handle: Some(handle),
         key: None,
-        ask: Ask::Command(command),
+        ask,
     }
 }
 

@@ -77,7 +77,7 @@ impl Listener {
     /// The last inbox of a subscription is unreadable.
     pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Result<(), ErrorData> {
         let closing = &self.options.closing;
-        let mut changes = self.follows.changes();
+        let mut changes = self.follows.changed.subscribe();
         let mut reading = Reading::default();
         loop {
             if !closing.is_cancelled() {
@@ -350,6 +350,7 @@ pub(super) struct Follows {
     list: Mutex<Vec<Follow>>,
     /// Whether the client declared that it takes events as notifications of their own.
     takes_events: AtomicBool,
+    /// Notifies of changes of the list.
     changed: watch::Sender<()>,
 }
 
@@ -428,11 +429,6 @@ impl Follows {
     /// All followed inboxes.
     fn all(&self) -> Vec<Follow> {
         lock(&self.list).clone()
-    }
-
-    /// Notifies of changes of the list.
-    fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
     }
 
     /// Changes what is followed of an inbox. Returns whether it is followed.

@@ -238,6 +238,20 @@ impl Answer {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
     }
+
+    /// The error code of a refusal, in either format.
+    pub(crate) fn code(&self) -> String {
+        let json = self.json();
+        let error = json["error"]["data"].get("error").unwrap_or(&json["error"]);
+        error["code"].as_str().expect("a code").to_owned()
+    }
+
+    /// Checks that it is a refusal with this status and code.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) {
+        let refused = (self.status, &*self.code());
+        assert_eq!(refused, (status, code), "{}", self.body);
+    }
 }
 
 /// An HTTP/1.1 connection. Its methods return `None` when the connection ended first.

@@ -30,6 +30,15 @@ pub(crate) fn token_line(name: &str, token: &str) -> String {
     format!("{name} {hex}\n")
 }
 
+/// What each request of MCP has in its `_meta` that needs no session.
+pub(crate) fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    })
+}
+
 /// The first request of a client of MCP with sessions.
 pub(crate) fn hello(version: &str, capabilities: &Value) -> Value {
     let client = json!({ "name": "test", "version": "1" });

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::durable::people::{ANN, BEN, Guarded};
 use crate::process::{Answer, Connection, Server};
-use crate::stage::hello;
+use crate::stage::{hello, meta};
 
 /// A client with this token, or none.
 struct Client<'a> {
@@ -53,11 +53,7 @@ impl<'a> Client<'a> {
     /// Calls a tool in the newer era.
     fn call(&self, tool: &str, arguments: &Value) -> Value {
         let mut body = tool_call(tool, arguments);
-        body["params"]["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {}
-        });
+        body["params"]["_meta"] = meta();
         let headers = [
             ACCEPT,
             ("MCP-Protocol-Version", "2026-07-28"),

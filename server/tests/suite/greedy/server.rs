@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::process::{Answer, Connection, Server, wait_until};
-use crate::stage::hello;
+use crate::stage::{self, hello};
 
 /// Starts a server that logs only errors.
 pub(crate) fn start(words: &[&str]) -> Server {
@@ -35,13 +35,6 @@ impl Answer {
     /// The id of the session that it opened.
     pub(crate) fn session(&self) -> &str {
         self.header("mcp-session-id").expect("a session")
-    }
-
-    /// The error code of a refusal, in either format.
-    pub(crate) fn code(&self) -> String {
-        let json = self.json();
-        let error = json["error"]["data"].get("error").unwrap_or(&json["error"]);
-        error["code"].as_str().expect("a code").to_owned()
     }
 }
 
@@ -86,11 +79,7 @@ fn accepting<'h>(headers: &[(&'h str, &'h str)]) -> Vec<(&'h str, &'h str)> {
 
 /// A request in the protocol version without sessions, with these additional members of `_meta`.
 pub(crate) fn modern(method: &str, mut params: Value, meta: Value) -> String {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "greedy", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "greedy": meta,
-    });
+    params["_meta"] = stage::meta();
+    params["_meta"]["greedy"] = meta;
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }

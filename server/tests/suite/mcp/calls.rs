@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp::world::{SHORT, Session, World, modern_request, text};
+use crate::mcp::world::{SHORT, Session, World, code, modern_request, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_one_participant_may_leave_its_handle_out_and_of_two_not() {
@@ -10,18 +10,12 @@ async fn a_session_of_one_participant_may_leave_its_handle_out_and_of_two_not() 
     let session = Session::open(&world).await;
     let refused = session.call("check", json!({ "wait_seconds": 0 })).await;
     assert_eq!(refused["isError"], true);
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
     let ann = session.login("Ann").await;
     session.ok("check", json!({ "wait_seconds": 0 })).await;
     session.login("Ben").await;
     let refused = session.call("check", json!({ "wait_seconds": 0 })).await;
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
     assert!(text(&refused).contains("next: "), "{refused}");
     let named = json!({ "wait_seconds": 0, "handle": ann["handle"] });
     session.ok("check", named).await;
@@ -74,10 +68,7 @@ async fn in_the_newer_era_a_handle_is_always_needed() {
     let world = World::start().await;
     world.call("login", json!({ "username": "Ann" })).await;
     let refused = world.call("list_users", json!({})).await;
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,8 +118,8 @@ async fn a_check_that_waits_says_so_when_asked_to() {
         })
     };
     let mut legacy = ann.begin("tools/call", call("older")).await.1.body;
-    assert_progress(&legacy.message().await.unwrap().1, "older", 0.0);
-    let (_, second) = legacy.message().await.unwrap();
+    assert_progress(&legacy.pushed().await, "older", 0.0);
+    let second = legacy.pushed().await;
     assert_progress(&second, "older", 0.15);
     ben.say(&room, "one").await;
     let answer = last(&mut legacy).await;
@@ -137,7 +128,7 @@ async fn a_check_that_waits_says_so_when_asked_to() {
         "one"
     );
     let mut modern = world.modern("tools/call", call("newer")).await.body;
-    assert_progress(&modern.message().await.unwrap().1, "newer", 0.0);
+    assert_progress(&modern.pushed().await, "newer", 0.0);
     ben.say(&room, "two").await;
     let answer = last(&mut modern).await;
     assert_eq!(

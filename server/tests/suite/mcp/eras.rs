@@ -22,10 +22,7 @@ async fn clients_of_both_eras_are_paired_and_talk() {
         .await;
     let found = &read["structuredContent"]["events"][0];
     assert_eq!(found["partner"]["display_name"], "Older");
-    assert_eq!(
-        stream.message().await.unwrap().1["method"],
-        "chatroom.found"
-    );
+    assert_eq!(stream.pushed().await["method"], "chatroom.found");
     let room = &found["room_id"];
     older.say(room, "from then").await;
     let read = world
@@ -35,10 +32,7 @@ async fn clients_of_both_eras_are_paired_and_talk() {
     assert_eq!(events.last().unwrap()["message"], "from then");
     let say = json!({ "handle": handle, "room_id": room, "message": "from now" });
     assert_eq!(world.call("send_message", say).await["isError"], false);
-    assert_eq!(
-        stream.message().await.unwrap().1["params"]["message"],
-        "from now"
-    );
+    assert_eq!(stream.pushed().await["params"]["message"], "from now");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use server_chat::capacity::Limits;
 use server_chat::scope::CallerScope;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, caller, text};
+use crate::mcp::world::{Session, World, caller, code, text};
 use crate::stage::hello;
 
 /// Another client still gets an answer, whatever else the server has received.
@@ -16,7 +16,7 @@ async fn talks(world: &World) {
     let said = world
         .call("list_users", json!({ "handle": "h_nobody" }))
         .await;
-    assert_eq!(said["structuredContent"]["error"]["code"], "unknown_handle");
+    assert_eq!(code(&said), "unknown_handle");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,7 +185,6 @@ async fn nobody_speaks_for_another_or_reads_what_is_not_theirs() {
     let login = ann.login("Ann").await;
     eve.ok("login", json!({ "username": "Eve", "room": "attic" }))
         .await;
-    let code = |result: &serde_json::Value| result["structuredContent"]["error"]["code"].clone();
     let say = json!({ "room_id": login["room_id"], "message": "I am Ann" });
     let refused = eve.call("send_message", say.clone()).await;
     assert_eq!(code(&refused), "not_in_room");
@@ -257,7 +256,7 @@ async fn peers_words_are_labelled_and_visible_on_every_way_to_a_model() {
     assert_eq!(inbox["events"][1]["message"], SHOWN);
     // The push contains it.
     for expected in [json!(null), SHOWN.into()] {
-        let pushed = stream.message().await.unwrap().1;
+        let pushed = stream.pushed().await;
         assert_eq!(pushed["params"]["note"], said["note"], "{pushed}");
         assert_eq!(pushed["params"]["message"], expected);
     }

@@ -66,7 +66,7 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
     assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]));
     // She resumes from there.
     let mut stream = ann.stream(last.as_deref()).await;
-    let (_, next) = stream.message().await.unwrap();
+    let next = stream.pushed().await;
     assert_eq!(next["params"]["seq"], seqs.last().unwrap() + 1);
 }
 
@@ -111,8 +111,8 @@ async fn an_idle_stream_is_not_cut_and_an_unused_session_ends_until_its_next_cal
     let eve = world.call("login", json!({ "username": "Eve" })).await["structuredContent"].clone();
     let say = json!({ "handle": eve["handle"], "room_id": room, "message": "hi" });
     world.call("send_message", say).await;
-    assert_eq!(stream.message().await.unwrap().1["params"]["message"], "hi");
-    let grew = listening.message().await.unwrap().1;
+    assert_eq!(stream.pushed().await["params"]["message"], "hi");
+    let grew = listening.pushed().await;
     assert_eq!(grew["method"], "notifications/resources/updated");
 }
 
@@ -142,10 +142,7 @@ async fn a_second_stream_of_a_session_takes_the_place_of_the_first() {
     assert_eq!(first.message().await, None);
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "once").await;
-    assert_eq!(
-        second.message().await.unwrap().1["params"]["message"],
-        "once"
-    );
+    assert_eq!(second.pushed().await["params"]["message"], "once");
     world.until_streams(1).await;
 }
 
@@ -166,10 +163,7 @@ async fn ninety_half_read_streams_disturb_nobody() {
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "all of you").await;
     for stream in &mut waiting {
-        assert_eq!(
-            stream.message().await.unwrap().1["params"]["message"],
-            "all of you"
-        );
+        assert_eq!(stream.pushed().await["params"]["message"], "all of you");
     }
     drop(waiting);
     world.until_streams(0).await;

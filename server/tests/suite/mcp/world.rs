@@ -131,7 +131,7 @@ impl World {
         let reply = self.modern("subscriptions/listen", params).await;
         assert_eq!(reply.status, 200);
         let mut body = reply.body;
-        let (_, acknowledged) = body.message().await.unwrap();
+        let acknowledged = body.pushed().await;
         assert_eq!(
             acknowledged["method"],
             "notifications/subscriptions/acknowledged"
@@ -184,11 +184,7 @@ pub(crate) fn modern_request(
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let named = params.get("name").or(params.get("uri")).cloned();
     let token = params["_meta"]["progressToken"].take();
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-    });
+    params["_meta"] = stage::meta();
     if !token.is_null() {
         params["_meta"]["progressToken"] = token;
     }
@@ -326,6 +322,11 @@ impl<'a> Session<'a> {
         )
         .await;
     }
+}
+
+/// The code of a tool's refusal.
+pub(crate) fn code(result: &Value) -> &Value {
+    &result["structuredContent"]["error"]["code"]
 }
 
 /// The text of a tool's result.

@@ -6,18 +6,17 @@ mod obedient;
 
 use std::sync::Arc;
 
-use chat_core::config::{Limit, RateLimit, StickRule};
+use chat_core::config::RateLimit;
 use chat_core::{Address, BreakKind, Config};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use server::demo::Demo;
 use server_chat::capacity::Source;
-use server_chat::driver::{Delivery, Ending, Running};
-use server_chat::identity::Handle;
+use server_chat::driver::Running;
+use server_chat::render_text;
 use server_chat::scope::CallerScope;
 use server_chat::service::{CallOutcome, RequestOrigin, Service};
 use server_chat::tools::Tool;
-use server_chat::{render_text, wire};
 
 use crate::stage;
 
@@ -77,90 +76,6 @@ impl Seat {
         assert!(outcome.result.is_ok(), "{}", outcome.json());
         outcome.json()
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn two_who_wait_are_paired_and_talk() {
-    let (service, _running) = start();
-    let (ann, ben) = (Seat::at(&service), Seat::at(&service));
-    let waits = ann
-        .ok(Tool::EnterQueue, json!({ "display_name": "Ann" }))
-        .await;
-    assert_eq!(
-        (&waits["status"], &waits["position"]),
-        (&json!("waiting"), &json!(1))
-    );
-    let found = tokio::spawn({
-        let ann = ann.clone();
-        async move { ann.ok(Tool::Check, json!({ "wait_seconds": 50 })).await }
-    });
-    let waits = ben
-        .ok(Tool::EnterQueue, json!({ "display_name": "Ben" }))
-        .await;
-    // Nobody is matched before the first use of the handle, which shows that it arrived.
-    assert_eq!(waits["status"], "waiting");
-    let matched = ben.ok(Tool::Check, json!({})).await;
-    let matched = &matched["events"][0];
-    assert_eq!(matched["partner"]["display_name"], "Ann");
-    let found = found.await.unwrap();
-    assert_eq!(found["events"][0]["type"], "chatroom.found");
-    assert_eq!(found["events"][0]["partner"]["display_name"], "Ben");
-    let room = &matched["room_id"];
-    let sent = ann
-        .ok(
-            Tool::SendMessage,
-            json!({ "room_id": room, "message": "hi" }),
-        )
-        .await;
-    let read = ben.ok(Tool::Check, json!({ "wait_seconds": 50 })).await;
-    let event = read["events"].as_array().unwrap().last().unwrap();
-    assert_eq!(event["message"], "hi");
-    assert_eq!(event["message_id"], sent["message_id"]);
-    assert_eq!(event["sender"]["display_name"], "Ann");
-    assert_eq!(read["unread"], 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stream_gives_every_event_once_and_in_order() {
-    const MESSAGES: usize = 500;
-    let (service, _running) = stage::service(Config {
-        rate_limit: RateLimit::None,
-        stick: StickRule::Optional,
-        turn_limit: Limit::None,
-        ..Config::default()
-    });
-    let (ann, ben) = (Seat::at(&service), Seat::at(&service));
-    ann.ok(Tool::Login, json!({ "username": "Ann" })).await;
-    let login = ben.ok(Tool::Login, json!({ "username": "Ben" })).await;
-    let handle = Handle::given(login["handle"].as_str().unwrap());
-    let (mut stream, _) = service
-        .stream(service.reader(&handle), Address(1), None)
-        .await
-        .expect("a stream of one who is registered opens");
-    let room = login["room_id"].clone();
-    let sender = tokio::spawn(async move {
-        for n in 0..MESSAGES {
-            let values = json!({ "room_id": room, "message": n.to_string() });
-            ann.ok(Tool::SendMessage, values).await;
-        }
-    });
-    let mut seen = Vec::new();
-    while seen.len() < MESSAGES {
-        match stream.next().await {
-            Delivery::Page { user, page } => {
-                assert_eq!(page.gaps, []);
-                for event in wire::events(&page, user) {
-                    let event = serde_json::to_value(event).unwrap();
-                    seen.extend(event["message"].as_str().map(str::to_owned));
-                }
-            }
-            Delivery::Notice { .. } => {}
-            Delivery::End(why) => panic!("the stream ended: {why:?}"),
-        }
-    }
-    sender.await.unwrap();
-    let expected: Vec<_> = (0..MESSAGES).map(|n| n.to_string()).collect();
-    assert_eq!(seen, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -278,21 +193,6 @@ async fn the_status_of_a_caller_that_is_not_known_is_refused_and_registers_nobod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_two_participants_in_one_place_the_handle_is_required() {
-    let (service, _running) = start();
-    let seat = Seat::at(&service);
-    let ann = seat.ok(Tool::Login, json!({ "username": "Ann" })).await;
-    seat.ok(Tool::ListUsers, json!({})).await;
-    seat.ok(Tool::Login, json!({ "username": "Ben" })).await;
-    let refused = seat.call(Tool::ListUsers, json!({})).await;
-    assert_eq!(refused.json()["error"]["code"], "handle_required");
-    let users = seat
-        .ok(Tool::ListUsers, json!({ "handle": ann["handle"] }))
-        .await;
-    assert_eq!(users["users"].as_array().unwrap().len(), 2);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn no_text_of_a_peer_passes_for_the_server_s() {
     let (service, _running) = start();
     let (ann, ben) = (Seat::at(&service), Seat::at(&service));
@@ -333,32 +233,6 @@ async fn an_empty_check_is_short() {
         text,
         "You are Ann, in room_1.\nNothing new.\nnext: check {\"after\": 1}"
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stop_answers_waiting_calls_and_ends_every_stream() {
-    let (service, running) = start();
-    let seat = Seat::at(&service);
-    let login = seat.ok(Tool::Login, json!({ "username": "Ann" })).await;
-    let handle = Handle::given(login["handle"].as_str().unwrap());
-    seat.ok(Tool::Check, json!({ "wait_seconds": 0 })).await;
-    let (mut stream, _) = service
-        .stream(service.reader(&handle), Address(1), None)
-        .await
-        .unwrap();
-    let waits = tokio::spawn({
-        let seat = seat.clone();
-        async move { seat.call(Tool::Check, json!({ "wait_seconds": 50 })).await }
-    });
-    while service.node().look(|node| node.load().parked).await == Some(0) {}
-    let soon = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    service.node().stop(soon);
-    let answer = waits.await.unwrap();
-    assert_eq!(answer.json()["events"], json!([]));
-    assert_eq!(stream.next().await, Delivery::End(Ending::Closing));
-    running.ended().await.unwrap();
-    let late = seat.call(Tool::Check, json!({})).await;
-    assert_eq!(late.json()["error"]["code"], "shutting_down");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use server::guard::AllowedHosts;
-use server_chat::capacity::Share;
 
 use crate::http::client::Answer;
 use crate::http::tokens::tokens;
@@ -289,28 +288,6 @@ async fn an_unknown_token_gets_no_cookie() {
     }
     let none = client.request("POST", "/session", &[], b"").await;
     assert_eq!(none.code(), "token_required");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_connection_beyond_the_limit_is_refused_with_an_answer() {
-    let world = World::with(|setup| setup.capacity.connections = Share { all: 2, each: 2 }).await;
-    let (mut one, mut other) = (world.client().await, world.client().await);
-    assert_eq!(one.get("/healthz").await.status, 200);
-    assert_eq!(other.get("/healthz").await.status, 200);
-    let mut third = world.client().await;
-    let answer = third.get("/healthz").await;
-    answer.refuses(503, "overloaded");
-    assert_eq!(answer.header("retry-after"), Some("1"));
-    drop(one);
-    crate::stage::within(async {
-        loop {
-            if world.client().await.get("/healthz").await.status == 200 {
-                break;
-            }
-        }
-    })
-    .await;
-    assert_eq!(other.get("/healthz").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

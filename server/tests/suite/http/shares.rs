@@ -31,6 +31,11 @@ async fn connections_of_one_address_shut_out_no_other() {
     assert_eq!(elsewhere.get("/healthz").await.status, 200);
     let connections = &world.service.capacity().connections;
     assert_eq!((connections.held(), connections.most_of_one()), (3, 2));
+    // The place of one that ends is free again, and the others go on.
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    drop(one);
+    within(async { while world.client().await.get("/healthz").await.status != 200 {} }).await;
+    assert_eq!(other.get("/healthz").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -132,6 +132,7 @@ async fn a_pair_meets_by_tools_alone() {
     let enter = json!({ "display_name": "Ann", "interests": ["sea"] });
     let ann = ok(&client.post("/tools/enter_queue", None, &enter).await);
     assert_eq!(ann["status"], "waiting");
+    assert_eq!(ann["position"], 1);
     // The answer to the first call was lost: nobody is paired with this participant.
     ok(&client.post("/tools/enter_queue", None, &json!({})).await);
     let ben = ok(&client.post("/tools/enter_queue", None, &json!({})).await);

@@ -366,11 +366,11 @@ fn app(
         max_body_bytes: guard.max_body,
         ..mcp.clone()
     };
-    let watched = Router::new()
+    let exposed = Router::new()
         .route("/metrics", get(metrics))
         .with_state((service.clone(), Arc::clone(services)));
     let app = http::router(service.clone(), &http)
-        .merge(watched)
+        .merge(exposed)
         .merge(mcp::router(service, &mcp))
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), guard);

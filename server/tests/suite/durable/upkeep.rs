@@ -1,7 +1,6 @@
 //! `export`, `records`, `backup`, `restore` and `inspect` on the folder of a server.
 
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use server_chat::capacity::{Share, Speed};
 
 use crate::http::client::Client;
-use crate::http::world::{Setup, World};
+use crate::http::world::World;
 use crate::stage::within;
 
 /// Another loopback address of this machine.

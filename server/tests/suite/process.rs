@@ -156,6 +156,13 @@ impl Server {
         }
     }
 
+    /// Kills it, and starts another with these words at its address.
+    pub(crate) fn again(&self, words: &[&str]) -> Self {
+        self.kill();
+        let address = self.address.to_string();
+        Self::start(&[&["--listen", &address], words].concat())
+    }
+
     /// Shuts it down; returns its exit code.
     pub(crate) fn stop(&self) -> Option<i32> {
         self.signal("TERM");

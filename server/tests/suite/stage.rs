@@ -13,6 +13,7 @@ use server_chat::service::Service;
 use server_storage::clock::Clock;
 use server_storage::journal::MemoryJournal;
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 /// The time limit of every wait in these tests. No test waits for it to pass.
 pub(crate) const GUARD: Duration = Duration::from_secs(60);
@@ -28,6 +29,14 @@ pub(crate) fn token_line(name: &str, token: &str) -> String {
     let hash = Sha256::digest(token.as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{name} {hex}\n")
+}
+
+/// A temporary file with this text, and its path.
+pub(crate) fn file_with(text: &str) -> (NamedTempFile, String) {
+    let file = NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("room on the disk");
+    let path = file.path().to_str().expect("a name in UTF-8").to_owned();
+    (file, path)
 }
 
 /// What each request of MCP has in its `_meta` that needs no session.

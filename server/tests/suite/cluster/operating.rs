@@ -9,7 +9,7 @@ use crate::cluster::done;
 use crate::cluster::members::Members;
 use crate::cluster::talkers::texts;
 use crate::process::PATIENCE;
-use crate::stage::token_line;
+use crate::stage::{file_with, token_line};
 
 /// The metrics of a member.
 pub(crate) struct Scrape(String);
@@ -196,11 +196,8 @@ fn a_strict_read_appends_first_at_the_owner_s_door_and_at_another_one() {
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_ban_of_an_address_ends_its_streams_at_every_member() {
-    let tokens = tempfile::NamedTempFile::new().expect("a file");
-    let line = token_line("boss", "a secret");
-    std::fs::write(tokens.path(), line).expect("it is written");
-    let path = tokens.path().to_str().expect("text");
-    let members = Members::start_with(1, 3, &["--operator-tokens", path]);
+    let (_tokens, path) = file_with(&token_line("boss", "a secret"));
+    let members = Members::start_with(1, 3, &["--operator-tokens", &path]);
     let ada = members.connect(0).register("Ada", "lobby");
     let streams: Vec<_> = (0..3).map(|number| members.stream(number, &ada)).collect();
     let body = json!({ "address": "127.0.0.1", "reason": "flood" });

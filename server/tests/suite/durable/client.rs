@@ -7,6 +7,7 @@ use std::process::Command;
 use chat_core::Config;
 use chat_journal::{Bundle, Loss, Recovered, recover};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::binary::program::ran_as;
 #[cfg(feature = "postgres")]
@@ -144,6 +145,13 @@ impl Server {
     /// Starts a server on this folder.
     pub(crate) fn on(folder: &Path, words: &[&str]) -> Self {
         Self::start_as(&mut copied(folder, words))
+    }
+
+    /// Starts a server on a new folder.
+    pub(crate) fn fresh(words: &[&str]) -> (TempDir, Self) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Self::on(folder.path(), words);
+        (folder, server)
     }
 
     /// Starts a server without a copy of its history, unless the words name one.

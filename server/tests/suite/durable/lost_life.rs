@@ -126,8 +126,7 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
 
 #[test]
 fn what_is_said_after_an_accepted_loss_has_numbers_that_no_lost_message_had() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let speaker = server.register("speaker", "lobby");
     let mut listener = Listener::register(&server, "listener");
     server.say(&speaker, (0..20).map(said));

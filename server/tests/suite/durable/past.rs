@@ -67,8 +67,7 @@ fn check(server: &Server, (ann, ben): (&str, &str)) {
 
 #[test]
 fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
@@ -95,8 +94,7 @@ fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
 
 #[test]
 fn a_lost_or_damaged_history_is_built_anew_from_the_journal() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
@@ -123,8 +121,7 @@ fn damage(path: &Path) {
 
 #[test]
 fn blocked_participants_are_left_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     let cat = server.register("cat", "lobby");
@@ -153,8 +150,7 @@ fn blocked_participants_are_left_out() {
 #[test]
 fn many_who_block_a_reader_do_not_take_its_past_away() {
     const BLOCKERS: usize = 40;
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let page = server.done("list_users", &ann, &json!({ "room_id": "room_1" }));
     let ann_id = page["users"][0]["user_id"].clone();
@@ -177,8 +173,7 @@ fn many_who_block_a_reader_do_not_take_its_past_away() {
 
 #[test]
 fn the_text_of_a_query_is_words_and_never_syntax() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "attic");
     server.say(&ben, ["the secret of the attic".into()]);
@@ -241,8 +236,7 @@ fn the_text_of_a_query_is_words_and_never_syntax() {
 
 #[test]
 fn a_search_is_paged_and_may_name_a_room() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..9));
     let attic = json!({ "username": "ann", "room": "attic" });
@@ -376,8 +370,7 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
 
 #[test]
 fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..4));
     assert_eq!(server.history(&ann, "room_1", 50).len(), 4);

@@ -39,8 +39,7 @@ fn assert_refuses(server: &Server, handle: &str) {
 
 #[test]
 fn little_free_space_refuses_writers_and_no_readers() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(&ann, ["before".into()]);
@@ -96,8 +95,7 @@ fn a_folder_that_vanished_is_noticed() {
 
 #[test]
 fn a_wal_that_a_reader_held_shrinks_when_it_is_gone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &UNRATED);
+    let (folder, server) = Server::fresh(&UNRATED);
     let ann = server.register("ann", "lobby");
     let (file, wal) = (
         folder.path().join("journal.db"),

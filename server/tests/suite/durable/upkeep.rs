@@ -84,8 +84,7 @@ fn a_folder_with_something_in_it_is_left_alone() {
 
 #[test]
 fn an_export_has_a_line_for_everything() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     // A server that answers has a history, though an empty one.
     let empty = export(folder.path());
     assert_eq!(empty.code, Some(0), "{}", empty.why);
@@ -153,8 +152,7 @@ fn an_export_and_an_error_steer_no_terminal() {
         text.chars()
             .any(|c| c == '\u{202e}' || c.is_control() && c != '\n')
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     server.say(&ann, [EVIL.to_owned()]);
     assert_eq!(server.history(&ann, "room_1", 50).len(), 1);

@@ -8,12 +8,11 @@ use server_chat::capacity::{LARGE, OPENING};
 use crate::greedy::server::start;
 use crate::http::tokens::lines;
 use crate::process::Server;
+use crate::stage::file_with;
 
 /// A server that requires one of these tokens.
 fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), lines(tokens)).expect("room on the disk");
-    let path = file.path().to_str().expect("a name in UTF-8").to_owned();
+    let (file, path) = file_with(&lines(tokens));
     (start(&["--auth-tokens", &path]), file)
 }
 

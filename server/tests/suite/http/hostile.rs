@@ -17,11 +17,20 @@ async fn serves(world: &World) {
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
-async fn post(world: &World, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+/// Posts this, which has to be refused with this status and code.
+async fn refused(
+    (world, path): (&World, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+    (status, code): (u16, &str),
+) {
     let mut client = world.client().await;
     let answer = client.request("POST", path, headers, body).await;
-    (answer.status, answer.code())
+    let given = (answer.status, &*answer.code());
+    assert_eq!(given, (status, code), "{path} {body:?}");
 }
+
+const INVALID: (u16, &str) = (400, "invalid_arguments");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_are_no_arguments_are_refused() {
@@ -48,19 +57,13 @@ async fn bodies_that_are_no_arguments_are_refused() {
             "/unregister",
             "/check_event",
         ] {
-            let refused = post(&world, path, &[JSON], body).await;
-            assert_eq!(
-                refused,
-                (400, "invalid_arguments".into()),
-                "{path} {body:?}"
-            );
+            refused((&world, path), &[JSON], body, INVALID).await;
         }
     }
-    let plain = [("Content-Type", "text/plain")];
-    let refused = post(&world, "/register", &plain, b"{\"username\":\"Ann\"}").await;
-    assert_eq!(refused, (400, "invalid_arguments".into()));
-    let untyped = post(&world, "/register", &[], b"{\"username\":\"Ann\"}").await;
-    assert_eq!(untyped, (400, "invalid_arguments".into()));
+    for headers in [&[("Content-Type", "text/plain")][..], &[]] {
+        let body = b"{\"username\":\"Ann\"}";
+        refused((&world, "/register"), headers, body, INVALID).await;
+    }
     serves(&world).await;
 }
 
@@ -70,8 +73,8 @@ async fn a_compressed_body_is_refused_as_one() {
     let body = b"{\"username\":\"Ann\"}";
     let zipped = [JSON, ("Content-Encoding", "gzip")];
     for path in ["/register", "/mcp"] {
-        let refused = post(&world, path, &zipped, b"\x1f\x8b\x08").await;
-        assert_eq!(refused, (415, "body_encoded".into()), "{path}");
+        let zip = b"\x1f\x8b\x08";
+        refused((&world, path), &zipped, zip, (415, "body_encoded")).await;
     }
     let plain = [JSON, ("Content-Encoding", "identity")];
     let mut client = world.client().await;
@@ -124,8 +127,8 @@ async fn a_body_that_is_too_large_is_answered_413() {
         .await;
     long.refuses(413, "message_too_long");
     let huge = vec![b' '; 60_000];
-    let refused = post(&world, "/send", &[JSON], &huge).await;
-    assert_eq!(refused, (413, "body_too_large".into()));
+    let too_large = (413, "body_too_large");
+    refused((&world, "/send"), &[JSON], &huge, too_large).await;
     // The body has no announced length, and never ends.
     let mut client = world.client().await;
     let chunked = [JSON, ("Transfer-Encoding", "chunked")];
@@ -250,8 +253,7 @@ async fn guessed_handles_open_nothing() {
         ("Chat-Handle", &*ann.handle),
         ("Chat-Handle", "h_other"),
     ];
-    let refused = post(&world, "/reconnect", &twice, b"{}").await;
-    assert_eq!(refused, (400, "invalid_arguments".into()));
+    refused((&world, "/reconnect"), &twice, b"{}", INVALID).await;
     assert_eq!(ann.post("/reconnect", json!({})).await.status, 200);
 }
 

@@ -1,6 +1,5 @@
 //! Token files: revoked, changed, expired and guessed tokens.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use server_chat::metrics::Exposition;
 use crate::http::client::Events;
 use crate::http::guard::get;
 use crate::http::world::{Setup, World};
-use crate::stage::{token_line, within};
+use crate::stage::{file_with, token_line, within};
 
 /// The lines of a token file with these tokens; the name of each is its number.
 pub(crate) fn lines(all: &[&str]) -> String {
@@ -21,8 +20,7 @@ pub(crate) fn lines(all: &[&str]) -> String {
 
 /// A token file with these tokens, which never changes.
 pub(crate) fn tokens(all: &[&str]) -> Arc<TokenFile> {
-    let mut file = tempfile::NamedTempFile::new().expect("a file");
-    file.write_all(lines(all).as_bytes()).expect("room");
+    let (file, _) = file_with(&lines(all));
     Arc::new(TokenFile::read(file.path()).expect("tokens"))
 }
 
@@ -37,8 +35,7 @@ async fn events_as(world: &World, token: &str) -> Events {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
+    let (file, _) = file_with(&lines(&["sesame", "simsim"]));
     let keys = Arc::new(TokenFile::read(file.path()).unwrap());
     let world = World::free(|setup| setup.guard.tokens = Some(Arc::clone(&keys))).await;
     let (ann, ben) = (json!({ "username": "Ann" }), json!({ "username": "Ben" }));
@@ -79,8 +76,7 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines(&["sesame"])).unwrap();
+    let (file, _) = file_with(&lines(&["sesame"]));
     let world = World::with(|setup| {
         setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
     })
@@ -101,11 +97,10 @@ async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_whose_time_is_over_says_so() {
-    let file = tempfile::NamedTempFile::new().unwrap();
     let both = lines(&["sesame", "simsim"]);
     let (one, other) = both.split_once('\n').unwrap();
     let text = format!("{one} 2001-01-01\n{} 2999-01-01T00:00:00Z\n", other.trim());
-    std::fs::write(file.path(), text).unwrap();
+    let (file, _) = file_with(&text);
     let world = World::with(|setup| {
         setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
     })

@@ -295,6 +295,16 @@ impl Events {
         })
         .await
     }
+
+    /// The next event of this kind; others are skipped.
+    pub(crate) async fn until(&mut self, kind: &str) -> Block {
+        loop {
+            let event = self.event().await.expect("it is open");
+            if event.is(kind) {
+                return event;
+            }
+        }
+    }
 }
 
 fn parsed(text: &str) -> Block {

@@ -301,17 +301,9 @@ async fn a_reader_id_takes_nothing_from_its_owner() {
     for _ in 0..2 {
         // The reader asks to resume behind everything. A reader id must not acknowledge for its
         // owner.
-        let mut events = world
-            .client()
-            .await
-            .events(&format!("{path}&after=1"), &[])
-            .await;
-        while !events
-            .event()
-            .await
-            .expect("it is open")
-            .is("message.received")
-        {}
+        let client = world.client().await;
+        let mut events = client.events(&format!("{path}&after=1"), &[]).await;
+        events.until("message.received").await;
         readers.push(events);
     }
     let third = get(&world, &path, &[]).await;

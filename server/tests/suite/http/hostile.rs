@@ -435,12 +435,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         half.push(client);
         if n % 500 == 0 {
             say(&ann.handle, format!("over {n}")).await;
-            while !events
-                .event()
-                .await
-                .expect("it is open")
-                .is("message.received")
-            {}
+            events.until("message.received").await;
         }
     }
     serves(&world).await;

@@ -37,10 +37,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
     world.until(&cid.user, Attendance::Present, 1).await;
     for n in 0..COUNT {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
-        let mut seen = healthy.event().await.expect("it goes on");
-        while !seen.is("message.received") {
-            seen = healthy.event().await.expect("it goes on");
-        }
+        let seen = healthy.until("message.received").await;
         let text = seen.json()["message"].as_str().unwrap().to_owned();
         assert_eq!(text.split(' ').next(), Some(&*n.to_string()));
     }

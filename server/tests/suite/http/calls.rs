@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::http::client::Answer;
 use crate::http::world::{Setup, World};
 
-async fn refused(world: &World, path: &str, handle: Option<&str>, body: Value) -> (u16, String) {
-    let answer = world.client().await.post(path, handle, &body).await;
-    (answer.status, answer.code())
+/// The answer to a call of a new client.
+async fn post(world: &World, path: &str, handle: Option<&str>, body: Value) -> Answer {
+    world.client().await.post(path, handle, &body).await
 }
 
 fn ok(answer: &Answer) -> Value {
@@ -85,8 +85,8 @@ async fn one_comes_back_with_its_handle_and_leaves_for_good() {
             "/send" => json!({ "message": "x" }),
             _ => json!({}),
         };
-        let gone = refused(&world, path, Some(&ann.handle), body).await;
-        assert_eq!(gone, (401, "unknown_handle".into()), "{path}");
+        let gone = post(&world, path, Some(&ann.handle), body).await;
+        gone.refuses(401, "unknown_handle");
     }
 }
 
@@ -121,8 +121,8 @@ async fn to_register_again_with_the_key_is_no_second_one() {
     assert_eq!(first, again);
     let handle = first["handle"].as_str();
     ok(&client.post("/tools/leave_queue", handle, &json!({})).await);
-    let taken = refused(&world, "/register", None, json!({ "username": "ann" })).await;
-    assert_eq!(taken, (409, "name_taken".into()));
+    let taken = post(&world, "/register", None, json!({ "username": "ann" })).await;
+    taken.refuses(409, "name_taken");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,8 +161,8 @@ async fn the_handle_is_a_header_or_an_argument_and_they_agree() {
     for path in ["/tools/list_users", "/reconnect"] {
         let differ = ann.post(path, json!({ "handle": "h_other" })).await;
         differ.refuses(400, "invalid_arguments");
-        let none = refused(&world, path, None, json!({})).await;
-        assert_eq!(none, (401, "handle_required".into()), "{path}");
+        let none = post(&world, path, None, json!({})).await;
+        none.refuses(401, "handle_required");
     }
 }
 
@@ -255,8 +255,8 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
         let answer = client.get(path).await;
         answer.refuses(404, "not_found");
     }
-    let unknown = refused(&world, "/tools/no_such_tool", None, json!({})).await;
-    assert_eq!(unknown, (404, "not_found".into()));
+    let unknown = post(&world, "/tools/no_such_tool", None, json!({})).await;
+    unknown.refuses(404, "not_found");
     for (method, path, allowed) in [
         ("GET", "/send", "POST"),
         ("DELETE", "/users", "GET,HEAD"),
@@ -300,8 +300,11 @@ async fn a_server_without_a_journal_has_nothing_to_search() {
     let world = World::start(Setup::default()).await;
     let ann = world.register("Ann").await;
     let query = json!({ "query": "tea" });
-    let (status, code) = refused(&world, "/tools/search", Some(&ann.handle), query.clone()).await;
-    assert_eq!((status, &*code), (501, "search_unavailable"));
-    let (status, code) = refused(&world, "/tools/search", Some("h_nobody"), query).await;
-    assert_eq!((status, &*code), (401, "unknown_handle"));
+    for (handle, status, code) in [
+        (&*ann.handle, 501, "search_unavailable"),
+        ("h_nobody", 401, "unknown_handle"),
+    ] {
+        let refused = post(&world, "/tools/search", Some(handle), query.clone()).await;
+        refused.refuses(status, code);
+    }
 }

@@ -59,7 +59,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::web;
 
-pub use body::{RequestCharge, SMALL_BODY, cost, has_few_values};
+pub(crate) use body::scan;
+pub use body::{RequestCharge, SMALL_BODY, cost};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub(crate) use http_error::{has_json, status};
 pub use session::SESSIONS;
@@ -112,6 +113,12 @@ pub(crate) struct NameOfToken(pub(crate) Arc<str>);
 /// A request that names no realm, so that its answer may concern the whole process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoRealmNamed;
+
+/// The caller of a request that the guard has admitted.
+pub(crate) fn caller(head: &request::Parts) -> RequestOrigin {
+    let caller = head.extensions.get::<RequestOrigin>().cloned();
+    caller.unwrap_or_default()
+}
 
 /// The options of the guard.
 #[derive(Debug)]
@@ -223,15 +230,9 @@ async fn look_after(guard: Weak<Guard>) {
 async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let (peer, address) = guard.peer(&request);
     let mut response = match guard.admit(request, (peer.source, address)).await {
-        Ok((request, ended)) => {
-            let caller = request.extensions().get::<RequestOrigin>();
-            let (source, address) = caller.map_or((peer.source, address), |caller| {
-                (caller.source, caller.address)
-            });
-            let known = request.extensions().get::<Known>();
-            let owner = known.and_then(Known::owner);
-            let name = owner.map(|owner| Arc::clone(&owner.name));
-            let right = (ended, &guard.service, address);
+        Ok((request, known, (source, address))) => {
+            let name = known.owner().map(|owner| Arc::clone(&owner.name));
+            let right = (known.ended, &guard.service, address);
             let mut response = unless_ended(right, next.run(request)).await;
             if let Some(name) = name {
                 response.extensions_mut().insert(NameOfToken(name));
@@ -249,13 +250,12 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
 }
 
 impl Guard {
-    /// The request as the app receives it, and a token that is cancelled when its caller may no
-    /// longer be served.
+    /// The request as the app receives it, with its caller and where that calls from.
     async fn admit(
         &self,
         request: Request,
         (source, address): (Source, Address),
-    ) -> Result<(Request, Option<CancellationToken>), Fault> {
+    ) -> Result<(Request, Known, (Source, Address)), Fault> {
         let (mut head, body) = request.into_parts();
         let known = self.let_in(&head);
         let scope = known.as_ref().ok().and_then(Known::scope).cloned();
@@ -296,8 +296,7 @@ impl Guard {
             // Its cookie names no realm, and is of one.
             head.extensions.remove::<NoRealmNamed>();
         }
-        let ended = known.ended.clone();
-        head.extensions.insert(known);
+        head.extensions.insert(known.clone());
         let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
         if let (true, Some(fault)) = (may_be_oauth, oauth_fault(&body)) {
             return Err(fault);
@@ -305,7 +304,8 @@ impl Guard {
         if let Some(paid) = paid {
             head.extensions.insert(paid);
         }
-        Ok((Request::from_parts(head, Body::from(body)), ended))
+        let request = Request::from_parts(head, Body::from(body));
+        Ok((request, known, (source, address)))
     }
 
     /// Identifies the caller, or refuses the request by its head.
@@ -518,12 +518,8 @@ impl AllowedHosts {
         if realm::host(authority.as_str()).is_none() {
             return false;
         }
-        let host = authority.host();
-        let named = |allowed: &Authority| {
-            allowed.host().eq_ignore_ascii_case(host)
-                && (allowed.port().is_none() || allowed.port_u16() == authority.port_u16())
-        };
-        is_loopback(host) || self.more.iter().any(named)
+        let mut more = self.more.iter();
+        is_loopback(authority.host()) || more.any(|allowed| covers(allowed, authority))
     }
 
     /// Checks the requested host.
@@ -557,6 +553,12 @@ impl AllowedHosts {
     }
 }
 
+/// Whether a host, or a host with a port, names this one.
+pub(crate) fn covers(named: &Authority, wanted: &Authority) -> bool {
+    named.host().eq_ignore_ascii_case(wanted.host())
+        && (named.port().is_none() || named.port_u16() == wanted.port_u16())
+}
+
 /// Whether the page was loaded over TLS, as a proxy in front provides.
 pub(super) fn is_over_tls(headers: &HeaderMap) -> bool {
     let origin = headers.get(ORIGIN).and_then(|value| value.to_str().ok());
@@ -580,23 +582,18 @@ fn authority(value: &HeaderValue) -> Option<Authority> {
 }
 
 fn origin_authority(value: &HeaderValue) -> Option<Authority> {
-    let text = value.to_str().ok()?;
-    let rest = text
-        .strip_prefix("http://")
-        .or_else(|| text.strip_prefix("https://"))?;
-    rest.parse().ok()
+    let (scheme, host) = value.to_str().ok()?.split_once("://")?;
+    host.parse()
+        .ok()
+        .filter(|_| matches!(scheme, "http" | "https"))
 }
 
 fn is_loopback(host: &str) -> bool {
     if host.eq_ignore_ascii_case("localhost") {
         return true;
     }
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-        .unwrap_or(host);
-    bare.parse::<IpAddr>()
-        .is_ok_and(|ip| ip.to_canonical().is_loopback())
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -203,7 +202,7 @@ async fn connection(
     limits: ConnectionLimits,
     stop: CancellationToken,
 ) {
-    let (stream, waits) = Paced::new(stream, limits.pace);
+    let stream = Paced::new(stream, limits.pace, stop.clone());
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
         app.clone().oneshot(request)
@@ -218,13 +217,7 @@ async fn connection(
         ended = connection.as_mut() => ended,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
-            tokio::select! {
-                ended = connection => ended,
-                () = waits.for_long() => {
-                    tracing::debug!("a connection whose peer takes nothing is cut");
-                    return;
-                }
-            }
+            connection.await
         }
     };
     if let Err(error) = ended {
@@ -248,18 +241,26 @@ impl Pace {
     }
 }
 
+/// The pace during a shutdown: only a peer that reads nothing is too slow.
+const LAST: Pace = Pace {
+    window: Duration::from_secs(1),
+    least_rate: 0,
+};
+
 /// A connection whose peer must keep the pace.
 #[derive(Debug)]
 struct Paced<S> {
     inner: S,
     pace: Pace,
+    /// Cancelled when the server shuts down.
+    stop: CancellationToken,
     /// The current window, since data waited for the peer.
     window: Option<Window>,
-    waits: Arc<Waits>,
 }
 
 #[derive(Debug)]
 struct Window {
+    pace: Pace,
     ends: Pin<Box<Sleep>>,
     taken: u128,
     /// The instant since which no data waits for the peer; none while some waits.
@@ -269,6 +270,7 @@ struct Window {
 impl Window {
     fn new(pace: Pace) -> Self {
         Self {
+            pace,
             ends: Box::pin(sleep_until(Instant::now() + pace.window)),
             taken: 0,
             rests: None,
@@ -276,13 +278,13 @@ impl Window {
     }
 
     /// Data waits again: the window continues, or restarts after a long rest.
-    fn resume(&mut self, pace: Pace) {
+    fn resume(&mut self) {
         let Some(since) = self.rests.take() else {
             return;
         };
         let rest = since.elapsed();
-        if rest >= pace.window {
-            *self = Self::new(pace);
+        if rest >= self.pace.window {
+            *self = Self::new(self.pace);
         } else {
             let ends = self.ends.deadline() + rest;
             self.ends.as_mut().reset(ends);
@@ -291,16 +293,13 @@ impl Window {
 }
 
 impl<S> Paced<S> {
-    /// Wraps a connection. Also returns the count of its waiting writes.
-    fn new(inner: S, pace: Pace) -> (Self, Arc<Waits>) {
-        let waits = Arc::<Waits>::default();
-        let paced = Self {
+    fn new(inner: S, pace: Pace, stop: CancellationToken) -> Self {
+        Self {
             inner,
             pace,
+            stop,
             window: None,
-            waits: Arc::clone(&waits),
-        };
-        (paced, waits)
+        }
     }
 
     /// Counts the bytes of a write, or lets it wait while the peer keeps the pace.
@@ -309,13 +308,18 @@ impl<S> Paced<S> {
         context: &mut Context<'_>,
         polled: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        self.waits.wrote(&polled);
         match (&polled, &mut self.window) {
             (Poll::Ready(Ok(taken)), Some(window)) => window.taken += *taken as u128,
             (Poll::Pending, window) => {
-                let pace = self.pace;
+                let pace = match self.stop.is_cancelled() {
+                    true => LAST,
+                    false => self.pace,
+                };
                 let window = window.get_or_insert_with(|| Window::new(pace));
-                window.resume(pace);
+                if window.pace != pace {
+                    *window = Window::new(pace);
+                }
+                window.resume();
                 while window.ends.as_mut().poll(context).is_ready() {
                     // A peer that reads nothing is too slow at any rate.
                     if window.taken < pace.least().max(1) {
@@ -378,40 +382,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     }
 }
 
-/// How long a peer may read nothing during a shutdown.
-const LONG: Duration = Duration::from_secs(1);
-
-/// Twice the number of writes that began to wait for the peer, plus one while one waits.
-#[derive(Debug, Default)]
-struct Waits(AtomicU64);
-
-impl Waits {
-    /// The number of the current wait; none if no write waits.
-    fn current(&self) -> Option<u64> {
-        let count = self.0.load(Ordering::Relaxed);
-        (count % 2 == 1).then_some(count)
-    }
-
-    /// Returns when the peer has read nothing for `LONG` while data waits.
-    async fn for_long(&self) {
-        loop {
-            let before = self.current();
-            tokio::time::sleep(LONG).await;
-            if before.is_some() && before == self.current() {
-                return;
-            }
-        }
-    }
-
-    /// Counts a write attempt.
-    fn wrote<T>(&self, polled: &Poll<T>) {
-        let waits = self.current().is_some();
-        if waits != polled.is_pending() {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::DuplexStream;
@@ -423,13 +393,17 @@ mod tests {
         least_rate: 2,
     };
 
+    fn paced(server: DuplexStream) -> Paced<DuplexStream> {
+        Paced::new(server, PACE, CancellationToken::new())
+    }
+
     /// Writes two hundred bytes to a peer that reads this many of them every second.
     async fn taken_by(
         mut peer: DuplexStream,
         server: DuplexStream,
         bytes: usize,
     ) -> io::Result<()> {
-        let (mut server, _) = Paced::new(server, PACE);
+        let mut server = paced(server);
         let writing = tokio::spawn(async move {
             server.write_all(&[b'x'; 200]).await?;
             server.flush().await
@@ -458,7 +432,7 @@ mod tests {
     /// many seconds.
     async fn words_taken_each(seconds: u64) -> io::Result<()> {
         let (server, mut peer) = tokio::io::duplex(8);
-        let (mut server, _) = Paced::new(server, PACE);
+        let mut server = paced(server);
         let writing = tokio::spawn(async move {
             for _ in 0..20 {
                 server.write_all(b"123456789").await?;
@@ -486,7 +460,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_idle_peer_starts_a_new_window() {
         let (server, mut peer) = tokio::io::duplex(8);
-        let (mut server, _) = Paced::new(server, PACE);
+        let mut server = paced(server);
         for _ in 0..5 {
             let taking = async {
                 tokio::time::sleep(PACE.window * 9 / 10).await;
@@ -502,7 +476,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_without_unsent_bytes_has_no_deadline() {
         let (server, mut peer) = tokio::io::duplex(8);
-        let (mut server, _) = Paced::new(server, PACE);
+        let mut server = paced(server);
         for _ in 0..3 {
             server.write_all(b"12345678").await.unwrap();
             server.flush().await.unwrap();
@@ -514,25 +488,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_peer_that_reads_nothing_is_closed() {
+    async fn at_a_shutdown_only_a_peer_that_reads_nothing_is_closed() {
         let (server, mut peer) = tokio::io::duplex(4);
         let pace = Pace {
-            window: LONG * 1_000,
+            window: LAST.window * 1_000,
             least_rate: 0,
         };
-        let (mut server, waits) = Paced::new(server, pace);
-        server.write_all(b"1234").await.unwrap();
-        assert_eq!(waits.current(), None);
-        let given_up = tokio::time::timeout(LONG * 10, waits.for_long());
-        assert!(given_up.await.is_err(), "nothing waits");
+        let stop = CancellationToken::new();
+        let mut server = Paced::new(server, pace, stop.clone());
+        stop.cancel();
         let writing = tokio::spawn(async move { server.write_all(&[b'x'; 100]).await });
-        let mut taken = [0; 4];
         for _ in 0..5 {
-            peer.read_exact(&mut taken).await.unwrap();
-            let soon = tokio::time::timeout(LONG / 2, waits.for_long());
-            assert!(soon.await.is_err(), "it takes something now and then");
+            tokio::time::sleep(LAST.window / 2).await;
+            assert!(!writing.is_finished(), "it takes something now and then");
+            peer.read_exact(&mut [0; 4]).await.unwrap();
         }
-        waits.for_long().await;
-        assert!(!writing.is_finished());
+        let cut = writing.await.unwrap().unwrap_err();
+        assert_eq!(cut.kind(), io::ErrorKind::TimedOut);
     }
 }

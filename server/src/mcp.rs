@@ -23,11 +23,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::request::Parts;
 use chat_core::{Config, Span};
 use rmcp::handler::server::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use server_chat::service::{RequestOrigin, Service};
+use server_chat::service::Service;
 use server_settings::Toolset;
 use tokio_util::sync::CancellationToken;
 
@@ -36,20 +35,7 @@ use crate::guard::max_body;
 pub use handler::Chat;
 pub use sessions::SessionTables;
 
-use sessions::{SessionIds, Sessions};
-
-/// Identifies the caller from the head of its request.
-pub type CallerOf = Arc<dyn Fn(&Parts) -> RequestOrigin + Send + Sync>;
-
-/// What the stream of a session of the older protocol version carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandaloneStream {
-    /// The stream carries pushes alone.
-    Pushes,
-    /// The stream carries pushes, and the requests and notifications that a handler sends. The chat's
-    /// handler sends none.
-    WithRequests,
-}
+use sessions::Sessions;
 
 /// The options of MCP.
 #[derive(Clone)]
@@ -58,8 +44,6 @@ pub struct McpOptions {
     pub toolsets: Vec<Toolset>,
     /// How long a participant may be silent, and how long in the line, as the tools say.
     pub silence: [Span; 2],
-    /// Identifies callers.
-    pub caller: CallerOf,
     /// Cancelled at a shutdown: listeners receive their remaining events, and then end.
     pub closing: CancellationToken,
     /// The time between two progress notifications of a waiting call, if it requested them.
@@ -72,8 +56,9 @@ pub struct McpOptions {
     pub session_idle: Duration,
     /// The largest body of a request in bytes.
     pub max_body_bytes: usize,
-    /// What the stream of a session of the older protocol version carries.
-    pub standalone: StandaloneStream,
+    /// Whether the stream of a session of the older protocol version also carries the requests and
+    /// notifications that a handler sends. The chat's handler sends none.
+    pub with_requests: bool,
     /// The sessions of all realms, which share their places.
     pub sessions: Arc<SessionTables>,
 }
@@ -87,21 +72,18 @@ pub fn silence(config: &Config) -> [Span; 2] {
     ]
 }
 
-impl McpOptions {
-    /// The default options, with this way to identify callers.
-    #[must_use]
-    pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
+impl Default for McpOptions {
+    fn default() -> Self {
         Self {
             toolsets: Toolset::ALL.to_vec(),
             silence: silence(&Config::default()),
-            caller,
-            closing,
+            closing: CancellationToken::new(),
             progress_every: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             stall: Duration::from_secs(30),
             session_idle: Duration::from_secs(3_600),
             max_body_bytes: max_body(&Config::default()),
-            standalone: StandaloneStream::Pushes,
+            with_requests: false,
             sessions: Arc::default(),
         }
     }
@@ -127,7 +109,7 @@ pub fn router_of<H: ServerHandler>(
         let chat = Chat::over_http(service.clone(), service.tools(sets), Arc::clone(options));
         let around = around.clone();
         let make = move || Ok(around(chat.clone()));
-        let config = config(options, &sessions);
+        let config = config(options, Arc::clone(&sessions));
         let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         // With a slash at its end, too, as some clients write it.
         let slashed = format!("{path}/");
@@ -147,7 +129,7 @@ pub fn router_of<H: ServerHandler>(
 
 /// The library's configuration: it checks no hosts, and its own streams have no ids for resumption,
 /// because their content cannot be repeated.
-fn config(options: &McpOptions, sessions: &Sessions) -> StreamableHttpServerConfig {
+fn config(options: &McpOptions, sessions: Arc<Sessions>) -> StreamableHttpServerConfig {
     let mut config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
@@ -155,6 +137,6 @@ fn config(options: &McpOptions, sessions: &Sessions) -> StreamableHttpServerConf
         .with_sse_keep_alive(Some(options.keep_alive))
         .with_sse_retry(None)
         .with_max_request_body_bytes(options.max_body_bytes);
-    config.session_store = Some(Arc::<SessionIds>::clone(&sessions.ids));
+    config.session_store = Some(sessions);
     config
 }

@@ -19,7 +19,7 @@ use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use server_storage::private;
 use signal_hook::consts::SIGXFSZ;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::demo::{Demo, DemoError};
@@ -186,17 +186,15 @@ fn misused(why: &dyn std::fmt::Display) -> ExitCode {
 }
 
 fn serve(args: &ServeArgs, unnamed: Unnamed, demo: Option<&DemoArgs>) -> ExitCode {
-    with_settings(args, unnamed, |runtime, settings| {
-        runtime.block_on(run(settings, demo))
-    })
+    with_settings(args, unnamed, async |settings| run(settings, demo).await)
 }
 
 fn converse(mut args: StdioArgs) -> ExitCode {
     // A client whose user left its form empty passes an empty token.
     args.token = args.token.filter(|token| !token.is_empty());
     // Several clients on one machine may each have a server of their own.
-    with_settings(&args.serve, Unnamed::InMemory, |runtime, settings| {
-        runtime.block_on(stdio::run(&args, settings))?;
+    with_settings(&args.serve, Unnamed::InMemory, async |settings| {
+        stdio::run(&args, settings).await?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -208,7 +206,7 @@ type Done = Result<ExitCode, Box<dyn std::error::Error + Send + Sync>>;
 fn with_settings(
     args: &ServeArgs,
     unnamed: Unnamed,
-    work: impl FnOnce(&Runtime, &Settings) -> Done,
+    work: impl AsyncFnOnce(&Settings) -> Done,
 ) -> ExitCode {
     let settings = match Settings::gather(args, unnamed) {
         Ok(settings) => settings,
@@ -225,7 +223,7 @@ fn with_settings(
         Ok(runtime) => runtime,
         Err(why) => return done(Err(why)),
     };
-    let worked = work(&runtime, &settings);
+    let worked = runtime.block_on(work(&settings));
     // A pending read of stdin would block the process.
     runtime.shutdown_background();
     worked.unwrap_or_else(|why| {

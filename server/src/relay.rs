@@ -79,7 +79,11 @@ impl Relay {
     pub fn new(upstream: Upstream, tools: Vec<Tool>) -> Self {
         let gone = CancellationToken::new();
         Self {
-            pushes: Pushes::new(upstream.clone(), gone.clone()),
+            pushes: Pushes {
+                upstream: upstream.clone(),
+                gone: gone.clone(),
+                followed: Arc::default(),
+            },
             upstream,
             tools,
             scope: CallerScope::default(),
@@ -203,7 +207,7 @@ impl Relay {
         }
         drop(called);
         if is_known || self.pushes.takes_events() {
-            self.pushes.participates(handle, None);
+            self.pushes.begin(FollowedInbox::Own(handle.clone()), None);
         }
     }
 
@@ -228,12 +232,13 @@ impl Relay {
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
+        let own = FollowedInbox::Own(handle.clone());
         if called_as.is_some() {
-            self.pushes.participates(&handle, None);
+            self.pushes.begin(own, None);
             return None;
         }
         if self.pushes.takes_events() {
-            self.pushes.participates(&handle, BEGINNING);
+            self.pushes.begin(own, BEGINNING);
         }
         lock(&self.called).insert(handle.expose().into());
         // A key would return the first outcome, and a handle would not register.
@@ -298,12 +303,10 @@ fn refusal((code, message): (&str, &str), next: &str, mut error: Value) -> CallT
 
 /// A failure as an error of the protocol.
 fn rpc_error(error: UpstreamError) -> ErrorData {
-    match error {
-        UpstreamError::Rpc(error) => error,
-        UpstreamError::Unreachable(_)
-        | UpstreamError::HttpError { .. }
-        | UpstreamError::Failed(_) => internal(&error),
+    if let UpstreamError::Rpc(error) = error {
+        return error;
     }
+    internal(&error)
 }
 
 fn internal(error: &dyn std::fmt::Display) -> ErrorData {
@@ -377,7 +380,7 @@ impl ServerHandler for Relay {
 
     async fn subscribe(&self, request: SubscribeRequestParams, _: Context) -> Reply<()> {
         let (reader, _) = listing::inbox_at(&request.uri)?;
-        self.pushes.subscribe(&reader);
+        self.pushes.begin(FollowedInbox::Subscribed(reader), None);
         Ok(())
     }
 
@@ -456,14 +459,6 @@ impl FollowedInbox {
 }
 
 impl Pushes {
-    fn new(upstream: Upstream, gone: CancellationToken) -> Self {
-        Self {
-            upstream,
-            gone,
-            followed: Arc::default(),
-        }
-    }
-
     /// Sets the client after `initialize`.
     fn attach(&self, peer: Peer<RoleServer>) {
         let client = peer.peer_info();
@@ -477,13 +472,8 @@ impl Pushes {
         lock(&self.followed).takes_events
     }
 
-    /// Follows the inbox of the client's participant, which is present while the stream is open.
-    /// For a new registration all events are pushed, from the [`BEGINNING`]; otherwise only those from
-    /// now on.
-    fn participates(&self, handle: &Handle, from: Option<&'static str>) {
-        self.begin(FollowedInbox::Own(handle.clone()), from);
-    }
-
+    /// Follows an inbox for the client. Of a new registration all events are pushed, from the
+    /// [`BEGINNING`]; of others only those from now on.
     fn begin(&self, what: FollowedInbox, from: Option<&'static str>) {
         let mut followed = lock(&self.followed);
         let streams = &mut followed.streams;
@@ -503,10 +493,6 @@ impl Pushes {
                 lock(&pushes.followed).streams.remove(what.secret());
             }
         });
-    }
-
-    fn subscribe(&self, reader: &ReaderId) {
-        self.begin(FollowedInbox::Subscribed(reader.clone()), None);
     }
 
     fn unsubscribe(&self, reader: &ReaderId) {

@@ -38,7 +38,7 @@ use server_chat::capacity::{self, Capacity, Memory};
 use server_chat::driver::{self, Died, Running};
 use server_chat::identity::Secrets;
 use server_chat::metrics::{Exposition, Metrics, Row, Seen};
-use server_chat::service::{RequestOrigin, Service};
+use server_chat::service::Service;
 use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
@@ -52,6 +52,7 @@ use tower::ServiceExt as _;
 
 use crate::guard::{
     self, AllowedHosts, GuardOptions, NameOfToken, NoRealmNamed, TokenFile, TokensError, bearer,
+    covers,
 };
 use crate::http;
 use crate::listener;
@@ -247,10 +248,11 @@ impl Server {
             core.service = core.service.clone().beside(&service);
         }
         let closing = CancellationToken::new();
-        let shared = (
-            cores.iter().map(|core| core.service.clone()).collect(),
-            mcp_options(&closing),
-        );
+        let mcp = mcp::McpOptions {
+            closing: closing.clone(),
+            ..mcp::McpOptions::default()
+        };
+        let shared = (cores.iter().map(|core| core.service.clone()).collect(), mcp);
         let (mut tokens, mut served) = (Vec::new(), Vec::new());
         for ((realm, settings, guard), core) in starting.into_iter().zip(&cores) {
             let files = guard.tokens.iter().chain(&guard.operators);
@@ -364,24 +366,16 @@ fn app(
         max_body_bytes: guard.max_body,
         ..mcp.clone()
     };
-    let watched = Router::new()
+    let exposed = Router::new()
         .route("/metrics", get(metrics))
         .with_state((service.clone(), Arc::clone(services)));
     let app = http::router(service.clone(), &http)
-        .merge(watched)
+        .merge(exposed)
         .merge(mcp::router(service, &mcp))
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), guard);
-    watch(app, service.clone(), settings.access_log)
-}
-
-fn mcp_options(closing: &CancellationToken) -> mcp::McpOptions {
-    // The guard has admitted the request, and identified its caller.
-    let caller = |head: &axum::http::request::Parts| {
-        let caller = head.extensions.get::<RequestOrigin>().cloned();
-        caller.unwrap_or_default()
-    };
-    mcp::McpOptions::new(Arc::new(caller), closing.clone())
+    let state = (service.clone(), settings.access_log);
+    app.layer(middleware::from_fn_with_state(state, watched))
 }
 
 /// The metrics of this realm; of the process and of all realms, if the request names none.
@@ -486,12 +480,10 @@ fn by_host<'a>(realms: &'a [Served], request: &Request<Body>) -> Option<&'a Serv
     let header = request.headers().get(HOST);
     let header = || header?.to_str().ok()?.parse().ok();
     let wanted: Authority = request.uri().authority().cloned().or_else(header)?;
-    realms.iter().find(|served| {
-        served.realm.host.as_ref().is_some_and(|host| {
-            host.host().eq_ignore_ascii_case(wanted.host())
-                && (host.port().is_none() || host.port_u16() == wanted.port_u16())
-        })
-    })
+    let is_it = |host| covers(host, &wanted);
+    realms
+        .iter()
+        .find(|served| served.realm.host.as_ref().is_some_and(is_it))
 }
 
 /// The realm that alone accepts the request's token.
@@ -504,14 +496,7 @@ fn by_token<'a>(realms: &'a [Served], headers: &HeaderMap) -> Option<&'a Served>
 /// The log target of requests.
 pub const ACCESS_LOG: &str = "talking_stick::access";
 
-/// Wraps the whole app: all its current routes, and its fallback.
-fn watch(app: Router, service: Service, is_logged: bool) -> Router {
-    app.layer(middleware::from_fn_with_state(
-        (service, is_logged),
-        watched,
-    ))
-}
-
+/// Counts and times a request, and logs it on demand.
 async fn watched(
     State((service, is_logged)): State<(Service, bool)>,
     request: Request,

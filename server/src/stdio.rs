@@ -24,7 +24,7 @@ use server_chat::tools::of_toolsets;
 use server_settings::cli::StdioArgs;
 use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{OwnedPermit, Sender, channel};
+use tokio::sync::mpsc::{Sender, channel};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, FramedRead, LinesCodec, LinesCodecError};
@@ -100,10 +100,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     let Core { service, running } = Core::start(settings)?;
     let options = mcp::McpOptions {
         silence: mcp::silence(&settings.limits),
-        ..mcp::McpOptions::new(
-            Arc::new(|_| RequestOrigin::default()),
-            CancellationToken::new(),
-        )
+        ..mcp::McpOptions::default()
     };
     let caller = RequestOrigin {
         token: Some(Arc::new(CallerScope::with_id("stdio"))),
@@ -238,35 +235,6 @@ where
     }
 }
 
-/// A line, and the room for it.
-type Taken = (OwnedPermit<Bytes>, Result<Result<String, String>, Error>);
-
-/// The next line, when there is room for it; none after the last one.
-async fn next_line<R: AsyncRead + Unpin>(
-    checked: Option<Sender<Bytes>>,
-    input: &mut FramedRead<R, CheckedLines>,
-) -> Option<Taken> {
-    let room = checked?.reserve_owned().await.ok()?;
-    Some((room, input.next().await?))
-}
-
-impl<R, T> Lines<R, T>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    T: Transport<RoleServer>,
-{
-    /// Passes a line on, or says what is wrong with it.
-    fn take(&mut self, taken: Option<Taken>) -> Result<(), String> {
-        if let Some((room, Ok(line))) = taken {
-            room.send(line?.into());
-        } else {
-            self.ended.cancel();
-            self.checked = None;
-        }
-        Ok(())
-    }
-}
-
 impl<R, T> Transport<RoleServer> for Lines<R, T>
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -295,18 +263,32 @@ where
                 answer.await;
                 self.answer = None;
             }
-            let checked = self.checked.clone();
+            let (checked, input) = (self.checked.clone(), &mut self.input);
+            // The next line, when there is room for it; none after the last one.
+            let next = async {
+                let room = checked?.reserve_owned().await.ok()?;
+                Some((room, input.next().await?.ok()?))
+            };
             let taken = tokio::select! {
                 biased;
                 message = self.inner.receive() => return message,
-                taken = next_line(checked, &mut self.input), if self.checked.is_some() => taken,
+                taken = next, if self.checked.is_some() => taken,
             };
-            if let Err(why) = self.take(taken) {
-                let error = ErrorData::parse_error(why, None);
-                let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
-                self.answer = Some(Box::pin(async move {
-                    let _ = sent.await;
-                }));
+            match taken {
+                Some((room, Ok(line))) => {
+                    room.send(line.into());
+                }
+                Some((_, Err(why))) => {
+                    let error = ErrorData::parse_error(why, None);
+                    let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
+                    self.answer = Some(Box::pin(async move {
+                        let _ = sent.await;
+                    }));
+                }
+                None => {
+                    self.ended.cancel();
+                    self.checked = None;
+                }
             }
         }
     }

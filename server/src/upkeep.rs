@@ -12,7 +12,7 @@
 mod inspect;
 
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -195,14 +195,10 @@ fn copy(
     let mut name = to.as_os_str().to_owned();
     name.push(".incomplete");
     let beside = PathBuf::from(name);
-    match fs::symlink_metadata(&beside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Ok(_) => {
-            let why = "an earlier attempt or another program left it, and nothing was changed; look at \
-                       it, and remove it";
-            return Err(UpkeepError::at(&beside, why));
-        }
-        Err(error) => return Err(UpkeepError::file(&beside)(error)),
+    if found(&beside)?.is_some() {
+        let why = "an earlier attempt or another program left it, and nothing was changed; look at \
+                   it, and remove it";
+        return Err(UpkeepError::at(&beside, why));
     }
     let mut copied = attempt_copy(from, &beside);
     for _ in 1..ATTEMPTS {
@@ -241,18 +237,23 @@ fn plain(path: &Path) -> Result<PathBuf, UpkeepError> {
 
 /// Checks that there is no such folder, or an empty one.
 fn check_empty(path: &Path) -> Result<(), UpkeepError> {
-    let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(found) if found.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
-        Ok(_) => fs::read_dir(path),
-        Err(error) => Err(error),
+    let entries = match found(path)? {
+        None => return Ok(()),
+        Some(found) if found.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
+        Some(_) => fs::read_dir(path),
     };
-    match found.map_err(UpkeepError::file(path))?.next() {
-        Some(_) => {
-            let why = "it is not empty, and nothing was changed; name a folder that is";
-            Err(UpkeepError::at(path, why))
-        }
-        None => Ok(()),
+    if entries.map_err(UpkeepError::file(path))?.next().is_some() {
+        let why = "it is not empty, and nothing was changed; name a folder that is";
+        return Err(UpkeepError::at(path, why));
+    }
+    Ok(())
+}
+
+/// What is at this path; a link itself, and not where it leads.
+fn found(path: &Path) -> Result<Option<Metadata>, UpkeepError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).map_err(UpkeepError::file(path)),
     }
 }
 

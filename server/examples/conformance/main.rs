@@ -19,7 +19,6 @@ mod rounds;
 
 use std::sync::{Arc, Mutex};
 
-use axum::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -34,35 +33,26 @@ use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
 use server::guard::{self, GuardOptions};
 use server::http::{self, HttpOptions};
 use server::listener::{self, ConnectionLimits};
-use server::mcp::{self, Chat, McpOptions, StandaloneStream};
+use server::mcp::{self, Chat, McpOptions};
 use server::serve::Core;
-use server_chat::service::RequestOrigin;
 use server_settings::{Settings, Unnamed, cli};
 use server_storage::lock;
 use tokio_util::sync::CancellationToken;
-
-/// The largest number of listeners that are notified of changes.
-const MAX_LISTENERS: usize = 64;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::gather(&cli::parse()?.serve, Unnamed::InMemory)?;
     let Core { service, .. } = Core::start(&settings)?;
     let stop = CancellationToken::new();
-    let caller = |head: &Parts| {
-        head.extensions
-            .get::<RequestOrigin>()
-            .cloned()
-            .unwrap_or_default()
-    };
     let options = McpOptions {
-        standalone: StandaloneStream::WithRequests,
-        ..McpOptions::new(Arc::new(caller), stop.clone())
+        with_requests: true,
+        closing: stop.clone(),
+        ..McpOptions::default()
     };
-    let listeners = Listeners::default();
+    let listeners = Arc::default();
     let with_fixtures = move |chat| Fixtures {
         chat,
-        listeners: listeners.clone(),
+        listeners: Arc::clone(&listeners),
     };
     let app = http::router(service.clone(), &HttpOptions::default()).merge(mcp::router_of(
         &service,
@@ -76,45 +66,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The listeners of simulated changes.
-#[derive(Clone, Default)]
-struct Listeners(Arc<Mutex<Vec<SubscriptionSink>>>);
-
-impl Listeners {
-    fn register(&self, sink: &SubscriptionSink) -> Option<RegisteredListener> {
-        let mut all = lock(&self.0);
-        if all.len() >= MAX_LISTENERS {
-            return None;
-        }
-        all.push(sink.clone());
-        drop(all);
-        Some(RegisteredListener {
-            listeners: self.clone(),
-            sink: sink.clone(),
-        })
-    }
-}
-
-/// A registered listener. It is removed on drop.
-struct RegisteredListener {
-    listeners: Listeners,
-    sink: SubscriptionSink,
-}
-
-impl Drop for RegisteredListener {
-    fn drop(&mut self) {
-        let id = self.sink.id();
-        lock(&self.listeners.0).retain(|sink| sink.id() != id);
-    }
-}
-
 /// The chat with the fixtures.
 struct Fixtures {
     chat: Chat,
-    listeners: Listeners,
+    /// The listeners of simulated changes.
+    listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
 }
 
 type Context = RequestContext<RoleServer>;
+type Paged = Option<PaginatedRequestParams>;
+type Reply<T> = Result<T, ErrorData>;
 
 impl ServerHandler for Fixtures {
     fn get_info(&self) -> ServerConfig {
@@ -138,11 +99,7 @@ impl ServerHandler for Fixtures {
         self.chat.get_tool(name).or_else(fixtures)
     }
 
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, request: Paged, context: Context) -> Reply<ListToolsResult> {
         let mut listed = self.chat.list_tools(request, context).await?;
         listed.tools.extend(listed::tools());
         Ok(listed)
@@ -152,7 +109,7 @@ impl ServerHandler for Fixtures {
         &self,
         request: CallToolRequestParams,
         context: Context,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Reply<CallToolResponse> {
         if !listed::is_tool(&request.name) {
             return self.chat.call_tool(request, context).await;
         }
@@ -163,7 +120,7 @@ impl ServerHandler for Fixtures {
         if let Some(asked) = asking::call(&request.name, &arguments, &context).await {
             return asked.map(Into::into);
         }
-        let sinks = lock(&self.listeners.0).clone();
+        let sinks = lock(&self.listeners).clone();
         if let Some(told) = content::tell(&request.name, &sinks, &context).await {
             return told.map(Into::into);
         }
@@ -172,11 +129,7 @@ impl ServerHandler for Fixtures {
         answer.unwrap_or_else(unknown).map(Into::into)
     }
 
-    async fn list_resources(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListResourcesResult, ErrorData> {
+    async fn list_resources(&self, request: Paged, context: Context) -> Reply<ListResourcesResult> {
         let mut listed = self.chat.list_resources(request, context).await?;
         listed.resources.extend(resources::all());
         Ok(listed)
@@ -184,9 +137,9 @@ impl ServerHandler for Fixtures {
 
     async fn list_resource_templates(
         &self,
-        request: Option<PaginatedRequestParams>,
+        request: Paged,
         context: Context,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    ) -> Reply<ListResourceTemplatesResult> {
         let mut listed = self.chat.list_resource_templates(request, context).await?;
         listed.resource_templates.push(resources::template());
         Ok(listed)
@@ -196,29 +149,21 @@ impl ServerHandler for Fixtures {
         &self,
         request: ReadResourceRequestParams,
         context: Context,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+    ) -> Reply<ReadResourceResponse> {
         match resources::read(&request.uri) {
             Some(read) => Ok(read.into()),
             None => self.chat.read_resource(request, context).await,
         }
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: Context,
-    ) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Reply<()> {
         match resources::read(&request.uri) {
             Some(_) => Ok(()),
             None => self.chat.subscribe(request, context).await,
         }
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        context: Context,
-    ) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Reply<()> {
         match resources::read(&request.uri) {
             Some(_) => Ok(()),
             None => self.chat.unsubscribe(request, context).await,
@@ -235,16 +180,13 @@ impl ServerHandler for Fixtures {
         Some(accepted)
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let _listens = self.listeners.register(context.sink());
+    async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
+        // One that is gone is told in vain.
+        lock(&self.listeners).push(context.sink().clone());
         self.chat.listen(context).await
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Context,
-    ) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(&self, _: Paged, _: Context) -> Reply<ListPromptsResult> {
         Ok(prompts::all())
     }
 
@@ -252,22 +194,18 @@ impl ServerHandler for Fixtures {
         &self,
         request: GetPromptRequestParams,
         _: Context,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    ) -> Reply<GetPromptResponse> {
         prompts::get(request)
     }
 
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: Context,
-    ) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, _: CompleteRequestParams, _: Context) -> Reply<CompleteResult> {
         let values = vec!["paris".into(), "park".into(), "party".into()];
         // Three values are within the limit of a completion.
         let found = CompletionInfo::with_all_values(values).unwrap_or_default();
         Ok(CompleteResult::new(found))
     }
 
-    async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
+    async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Reply<()> {
         Ok(())
     }
 
@@ -275,7 +213,7 @@ impl ServerHandler for Fixtures {
         &self,
         request: CustomRequest,
         context: Context,
-    ) -> Result<CustomResult, ErrorData> {
+    ) -> Reply<CustomResult> {
         self.chat.on_custom_request(request, context).await
     }
 }

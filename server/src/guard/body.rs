@@ -240,14 +240,11 @@ pub fn cost(body: &[u8]) -> Result<usize, Fault> {
     Ok(values.saturating_mul(VALUE).saturating_add(body.len()))
 }
 
-/// Whether JSON has at most so many values, none of them too deep.
-#[must_use]
-pub fn has_few_values(json: &[u8], limit: usize) -> bool {
-    scan(json, limit).is_ok()
-}
-
-/// The number of values in a body, which is at most `limit`.
-fn scan(body: &[u8], limit: usize) -> Result<usize, Fault> {
+/// The number of values in JSON.
+///
+/// # Errors
+/// It is more than `limit`, or they are nested too deeply.
+pub(crate) fn scan(body: &[u8], limit: usize) -> Result<usize, Fault> {
     let (mut values, mut depth) = (1_usize, 0_usize);
     let mut bytes = body.iter();
     while let Some(byte) = bytes.next() {

@@ -15,113 +15,90 @@ use server_chat::refused_requests::Kind;
 /// The default retry delay of overload, in milliseconds.
 const DEFAULT_RETRY_MS: u64 = 1_000;
 
-/// Why a request is refused before a tool is called.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// The requested host is missing or ambiguous.
-    #[error("a request needs exactly one Host header")]
-    HostUnclear,
-    /// The server does not answer for this host.
-    #[error(
-        "this server does not answer for that Host; its operator allows hosts by --allow-hosts"
-    )]
-    HostNotAllowed,
-    /// The request comes from a page of another site, by its Origin.
-    #[error(
-        "pages of that Origin may not call this server; its operator allows hosts by --allow-hosts"
-    )]
-    OriginNotAllowed,
-    /// The request comes from a page of another site, by its Sec-Fetch-Site.
-    #[error(
-        "pages of other sites may not call this server: the browser sent Sec-Fetch-Site; open the \
-         server's own page"
-    )]
-    SiteNotAllowed,
-    /// A bearer token is required.
-    #[error("this server asks for a token: send Authorization: Bearer and the token")]
-    TokenRequired,
-    /// The token is unknown.
-    #[error("that bearer token is none of this server's")]
-    TokenUnknown,
-    /// The token has expired.
-    #[error("that bearer token has expired; ask the server's operator for another")]
-    TokenExpired,
-    /// Too many wrong tokens came from one source: its tokens are checked again after so many
-    /// milliseconds.
-    #[error("too many wrong tokens came from your address; a right one is taken at once")]
-    TooManyTokens(u64),
-    /// The path is for operators.
-    #[error("this takes an operator's token: send Authorization: Bearer and the token")]
-    OperatorRequired,
-    /// The path is for operators, and the token is not an operator's.
-    #[error("this takes an operator's token: send Authorization: Bearer and the token")]
-    NoOperator,
-    /// The body is larger than the server takes.
-    #[error("a body has at most {0} bytes here")]
-    BodyTooLarge(usize),
-    /// The body did not arrive in time, in seconds.
-    #[error("the body did not arrive within {0} s")]
-    BodyTooSlow(u64),
-    /// The body is compressed, or has another coding.
-    #[error("a body is taken as it is: send it without Content-Encoding")]
-    BodyEncoded,
-    /// An OAuth client wants to register.
-    #[error(
-        "this server registers no OAuth clients: it takes a token that its operator gives, in \
-         Authorization: Bearer"
-    )]
-    NoOAuth,
-    /// The body ended early.
-    #[error("the body broke off")]
-    BodyBroken,
-    /// The body is not a JSON object, or its headers contradict it.
-    #[error("{0}")]
-    BodyUnread(String),
-    /// The server is overloaded.
-    #[error("the server has too much to do; try again in a moment")]
-    Overloaded,
-    /// The body has too many values.
-    #[error("a body has at most {0} values here, the names of members among them")]
-    TooManyValues(usize),
-    /// A share, a pool, or the memory of the process is used up.
-    #[error("{}", .0.message)]
-    Full(Refusal),
-    /// The server is shutting down.
-    #[error("the server is shutting down; try again in a moment")]
-    ShuttingDown,
-    /// The route does not exist.
-    #[error("there is nothing here; GET /openapi.json lists what there is")]
-    NotFound,
-    /// The route does not support the method.
-    #[error("this route takes other methods; the Allow header lists them")]
-    MethodNotAllowed,
+/// Generates the faults: each with its code, its kind if it is counted by source, and its sentence.
+macro_rules! faults {
+    (@kind) => { None };
+    (@kind $kind:ident) => { Some(Kind::$kind) };
+    ($(
+        $(#[$doc:meta])*
+        $name:ident $(($value:ty))? $code:literal $($kind:ident)? [$($sentence:tt)+]
+    )*) => {
+        /// Why a request is refused before a tool is called.
+        #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+        pub enum Fault {
+            $($(#[$doc])* #[error($($sentence)+)] $name $(($value))?,)*
+        }
+
+        impl Fault {
+            /// The code, and the kind of refusal for those that are counted by source.
+            pub(super) const fn row(&self) -> (&'static str, Option<Kind>) {
+                match self {
+                    $(Self::$name { .. } => ($code, faults!(@kind $($kind)?)),)*
+                }
+            }
+        }
+    };
 }
 
-impl Fault {
-    /// The code, and the kind of refusal for those that are counted by source.
-    pub(super) const fn row(&self) -> (&'static str, Option<Kind>) {
-        match self {
-            Self::HostUnclear => ("invalid_request", Some(Kind::Host)),
-            Self::HostNotAllowed => ("host_not_allowed", Some(Kind::Host)),
-            Self::OriginNotAllowed => ("origin_not_allowed", Some(Kind::Origin)),
-            Self::SiteNotAllowed => ("site_not_allowed", Some(Kind::Site)),
-            Self::TokenRequired => ("token_required", Some(Kind::NoToken)),
-            Self::TokenUnknown => ("token_unknown", Some(Kind::WrongToken)),
-            Self::TokenExpired => ("token_expired", Some(Kind::ExpiredToken)),
-            Self::TooManyTokens(_) => ("rate_limited", None),
-            Self::OperatorRequired => ("operator_required", Some(Kind::NoToken)),
-            Self::NoOperator => ("operator_required", Some(Kind::NoOperator)),
-            Self::BodyTooLarge(_) | Self::TooManyValues(_) => ("body_too_large", None),
-            Self::BodyTooSlow(_) => ("body_too_slow", None),
-            Self::BodyEncoded => ("body_encoded", None),
-            Self::NoOAuth => ("invalid_request", None),
-            Self::BodyBroken | Self::BodyUnread(_) => ("invalid_arguments", None),
-            Self::Overloaded | Self::Full(_) => ("overloaded", None),
-            Self::ShuttingDown => ("shutting_down", None),
-            Self::NotFound => ("not_found", None),
-            Self::MethodNotAllowed => ("method_not_allowed", None),
-        }
-    }
+faults! {
+    /// The requested host is missing or ambiguous.
+    HostUnclear "invalid_request" Host ["a request needs exactly one Host header"]
+    /// The server does not answer for this host.
+    HostNotAllowed "host_not_allowed" Host
+        ["this server does not answer for that Host; its operator allows hosts by --allow-hosts"]
+    /// The request comes from a page of another site, by its Origin.
+    OriginNotAllowed "origin_not_allowed" Origin
+        ["pages of that Origin may not call this server; its operator allows hosts by --allow-hosts"]
+    /// The request comes from a page of another site, by its Sec-Fetch-Site.
+    SiteNotAllowed "site_not_allowed" Site
+        ["pages of other sites may not call this server: the browser sent Sec-Fetch-Site; open the \
+          server's own page"]
+    /// A bearer token is required.
+    TokenRequired "token_required" NoToken
+        ["this server asks for a token: send Authorization: Bearer and the token"]
+    /// The token is unknown.
+    TokenUnknown "token_unknown" WrongToken ["that bearer token is none of this server's"]
+    /// The token has expired.
+    TokenExpired "token_expired" ExpiredToken
+        ["that bearer token has expired; ask the server's operator for another"]
+    /// Too many wrong tokens came from one source: its tokens are checked again after so many
+    /// milliseconds.
+    TooManyTokens(u64) "rate_limited"
+        ["too many wrong tokens came from your address; a right one is taken at once"]
+    /// The path is for operators.
+    OperatorRequired "operator_required" NoToken
+        ["this takes an operator's token: send Authorization: Bearer and the token"]
+    /// The path is for operators, and the token is not an operator's.
+    NoOperator "operator_required" NoOperator
+        ["this takes an operator's token: send Authorization: Bearer and the token"]
+    /// The body is larger than the server takes.
+    BodyTooLarge(usize) "body_too_large" ["a body has at most {0} bytes here"]
+    /// The body did not arrive in time, in seconds.
+    BodyTooSlow(u64) "body_too_slow" ["the body did not arrive within {0} s"]
+    /// The body is compressed, or has another coding.
+    BodyEncoded "body_encoded" ["a body is taken as it is: send it without Content-Encoding"]
+    /// An OAuth client wants to register.
+    NoOAuth "invalid_request"
+        ["this server registers no OAuth clients: it takes a token that its operator gives, in \
+          Authorization: Bearer"]
+    /// The body ended early.
+    BodyBroken "invalid_arguments" ["the body broke off"]
+    /// The body is not a JSON object, or its headers contradict it.
+    BodyUnread(String) "invalid_arguments" ["{0}"]
+    /// The server is overloaded.
+    Overloaded "overloaded" ["the server has too much to do; try again in a moment"]
+    /// The body has too many values.
+    TooManyValues(usize) "body_too_large"
+        ["a body has at most {0} values here, the names of members among them"]
+    /// A share, a pool, or the memory of the process is used up.
+    Full(Refusal) "overloaded" ["a share, a pool, or the memory is used up"]
+    /// The server is shutting down.
+    ShuttingDown "shutting_down" ["the server is shutting down; try again in a moment"]
+    /// The route does not exist.
+    NotFound "not_found" ["there is nothing here; GET /openapi.json lists what there is"]
+    /// The route does not support the method.
+    MethodNotAllowed "method_not_allowed"
+        ["this route takes other methods; the Allow header lists them"]
 }
 
 /// A refusal over HTTP, with the status of its code.

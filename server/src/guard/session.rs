@@ -116,33 +116,10 @@ pub(super) struct PageSessions {
 #[derive(Debug)]
 struct PageSession {
     known: Known,
-    opened: Since,
-    used: Since,
+    opened: Instant,
+    used: Instant,
     /// Cancelled when the session or its token ends.
     ended: CancellationToken,
-}
-
-/// An instant, which may be before the start of this process.
-#[derive(Clone, Copy, Debug)]
-struct Since {
-    at: Instant,
-    /// The time from the instant to `at`.
-    before: Duration,
-}
-
-impl Since {
-    fn now() -> Self {
-        Self::ago(Duration::ZERO)
-    }
-
-    fn ago(before: Duration) -> Self {
-        let at = Instant::now();
-        Self { at, before }
-    }
-
-    fn elapsed(self) -> Duration {
-        self.before + self.at.elapsed()
-    }
 }
 
 impl PageSession {
@@ -166,8 +143,8 @@ impl PageSessions {
             let ended = known.ended.as_ref()?.child_token();
             let session = PageSession {
                 known,
-                opened: Since::ago(ago(stored.opened)),
-                used: Since::ago(ago(stored.used)),
+                opened: instant(stored.opened),
+                used: instant(stored.used),
                 ended,
             };
             Some((decoded(&stored.secrets)?, session))
@@ -209,7 +186,7 @@ impl PageSessions {
 
     fn stored(&self) -> Vec<StoredSession> {
         let wall = seconds();
-        let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
+        let of = |since: Instant| wall.saturating_sub(since.elapsed().as_secs());
         let token =
             |owner: &Option<Token>| owner.as_ref().map(|one| URL_SAFE_NO_PAD.encode(one.hash));
         let all = lock(&self.all);
@@ -235,7 +212,7 @@ impl PageSessions {
         if session.used.elapsed() >= STORED_EACH {
             self.stale.store(true, Ordering::Relaxed);
         }
-        session.used = Since::now();
+        session.used = Instant::now();
         let mut known = session.known.still();
         known.ended = Some(session.ended.clone());
         Some(known)
@@ -250,8 +227,8 @@ impl PageSessions {
         let (cookie, proof) = (secret()?, secret()?);
         let session = PageSession {
             known: known.clone(),
-            opened: Since::now(),
-            used: Since::now(),
+            opened: Instant::now(),
+            used: Instant::now(),
             ended: ended.child_token(),
         };
         let mut all = lock(&self.all);
@@ -333,9 +310,10 @@ fn seconds() -> u64 {
     clock::wall().0 / 1_000_000
 }
 
-/// The time since this second of the wall clock.
-fn ago(second: u64) -> Duration {
-    Duration::from_secs(seconds().saturating_sub(second))
+/// The instant of this second of the wall clock, also before the start of this process.
+fn instant(second: u64) -> Instant {
+    let (now, ago) = (Instant::now(), seconds().saturating_sub(second));
+    now.checked_sub(Duration::from_secs(ago)).unwrap_or(now)
 }
 
 fn hash(cookie: &str, proof: &[u8]) -> Hash {

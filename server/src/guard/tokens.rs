@@ -171,36 +171,15 @@ pub enum Wrong {
 }
 
 impl Tokens {
-    /// Parses a token file. Its lines may name these realms.
+    /// Reads a token file. Its lines may name these realms.
     ///
     /// # Errors
     /// It cannot be read, or has a wrong line: which, and what is accepted.
     fn read(path: &Path, realms: &[Arc<str>]) -> Result<Self, TokensError> {
         let unread = |error| TokensError::Unread(path.into(), error);
         let text = named_file::read(path).map_err(unread)?;
-        Self::parse_in(path, &text, realms)
-    }
-
-    /// Checks the text of a file, whose lines may name any realm.
-    ///
-    /// # Errors
-    /// It has a wrong line: which, and what is accepted.
-    fn check(path: &Path, text: &str) -> Result<(), TokensError> {
-        let realms = text
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix("realm="));
-        let realms: Vec<Arc<str>> = realms.map(Arc::from).collect();
-        Self::parse_in(path, text, &realms).map(drop)
-    }
-
-    fn parse_in(path: &Path, text: &str, realms: &[Arc<str>]) -> Result<Self, TokensError> {
-        let parsed = Self::parse(text, realms);
-        parsed.map_err(|(line, what)| TokensError::Wrong(path.into(), line, what))
-    }
-
-    /// Whether the file has no token.
-    const fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        let wrong = |(line, what)| TokensError::Wrong(path.into(), line, what);
+        Self::parse(&text, realms).map_err(wrong)
     }
 
     /// The tokens that this realm accepts.
@@ -369,14 +348,9 @@ fn differences(a: &Hash, b: &Hash) -> u8 {
 }
 
 fn from_hex(text: &str) -> Option<Hash> {
-    let mut hash = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (index, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).ok()?;
-    }
-    Some(hash)
+    let is_hash = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let byte = |index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap_or_default();
+    is_hash.then(|| std::array::from_fn(byte))
 }
 
 /// The tokens of one file, for the lifetime of the server.
@@ -429,7 +403,7 @@ impl TokenFile {
         let stamp = stamp(path);
         let (name, all) = &realm;
         let tokens = Tokens::read(path, all)?;
-        if tokens.is_empty() {
+        if tokens.all.is_empty() {
             return Err(TokensError::Empty(path.into()));
         }
         Ok(Self {
@@ -589,7 +563,13 @@ fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {
         false => "\n",
     };
     let added = format!("{end}{line}");
-    Tokens::check(path, &(text + &added))?;
+    let text = text + &added;
+    // Its lines may name any realm.
+    let words = text.split_whitespace();
+    let realms = words.filter_map(|word| Some(word.strip_prefix("realm=")?.into()));
+    let realms: Vec<Arc<str>> = realms.collect();
+    let wrong = |(line, what)| TokensError::Wrong(path.into(), line, what);
+    Tokens::parse(&text, &realms).map_err(wrong)?;
     // One write: two commands at once do not mix their lines.
     let written = file.write_all(added.as_bytes());
     let written = written.and_then(|()| file.sync_all());

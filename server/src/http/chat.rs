@@ -10,7 +10,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderMap};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use chat_core::{Command, Read, Reject, Reply, Response as Answer};
+use chat_core::{Read, Reject, Reply, Response as Answer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use server_chat::driver::Me;
@@ -21,7 +21,7 @@ use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event};
 use server_chat::wire::public_id;
 
 use super::{HANDLE_HEADER, Http, Served, invalid, older};
-use crate::guard::{Fault, HttpError, has_json};
+use crate::guard::{Fault, HttpError, caller, has_json};
 
 /// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
@@ -49,10 +49,9 @@ impl<S: Sync> FromRequest<S> for PostedCall {
 
 /// The origin of a call: the guard's caller, and the handle in the header.
 pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
-    let origin = head.extensions.get::<RequestOrigin>().cloned();
     Ok(RequestOrigin {
         handle: handle(&head.headers)?,
-        ..origin.unwrap_or_default()
+        ..caller(head)
     })
 }
 
@@ -199,11 +198,7 @@ pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Served {
 /// only the context of its answer is used.
 async fn back(http: &Http, origin: RequestOrigin, arguments: Map<String, Value>) -> Served {
     let handle = caller_alone(http, &origin, arguments).await?;
-    let asked = ParsedCall {
-        handle: Some(handle),
-        key: None,
-        ask: Ask::Read(Read::Mood),
-    };
+    let asked = asked(handle, Ask::Read(Read::Mood));
     let outcome = http.service.ask(Tool::History, asked, &origin).await;
     match (&outcome.result, outcome.me()) {
         (Err(refusal), _) => Err(refusal.clone().into()),
@@ -277,12 +272,12 @@ pub(super) fn ok(value: &impl Serialize) -> Response {
     crate::guard::json(StatusCode::OK, value)
 }
 
-/// A command of a participant, without a key.
-pub(super) fn command(handle: Handle, command: Command) -> ParsedCall {
+/// A call of a participant, without a key.
+pub(super) fn asked(handle: Handle, ask: Ask) -> ParsedCall {
     ParsedCall {
         handle: Some(handle),
         key: None,
-        ask: Ask::Command(command),
+        ask,
     }
 }
 

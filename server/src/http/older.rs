@@ -28,12 +28,12 @@ use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
 use server_chat::service::{CallOutcome, RequestOrigin};
 use server_chat::task;
-use server_chat::tools::{Arguments, Ask, ParsedCall, Tool};
+use server_chat::tools::{Arguments, Ask, Tool};
 use server_chat::wire::timestamp;
 use server_storage::lock;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::chat::{PostedCall, ShortRoute, answer, command, ok, registered, waits};
+use super::chat::{PostedCall, ShortRoute, answer, asked, ok, registered, waits};
 use super::events::{CLOSING, block};
 use super::{Http, Served};
 use crate::guard::HttpError;
@@ -207,7 +207,8 @@ impl OlderCall<'_> {
             && let Some(known) = self.all.find(&self.name)
         {
             let (room, epoch) = (None, Some(*epoch));
-            let asked = command(known.handle.clone(), Command::Reset { room, epoch });
+            let reset = Ask::Command(Command::Reset { room, epoch });
+            let asked = asked(known.handle.clone(), reset);
             let (service, origin) = (self.http.service.clone(), self.origin.clone());
             let turn = self.http.options.older_turn;
             // The epoch is that of this grant: a later one is not released.
@@ -249,15 +250,12 @@ impl OlderCall<'_> {
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());
         task::spawn(async move {
-            let asked = ParsedCall {
-                handle: Some(known.handle.clone()),
-                key: None,
-                ask: Ask::Read(Read::Check {
-                    after: Some(Seq(known.sent.load(Ordering::Relaxed))),
-                    wait: WAITS,
-                    max: 1,
-                }),
+            let check = Read::Check {
+                after: Some(Seq(known.sent.load(Ordering::Relaxed))),
+                wait: WAITS,
+                max: 1,
             };
+            let asked = asked(known.handle.clone(), Ask::Read(check));
             service.ask(Tool::Check, asked, &origin).await;
             known.checks.store(false, Ordering::Relaxed);
         });
@@ -301,7 +299,7 @@ impl OlderCall<'_> {
                 Ok(known) => known,
                 Err(refusal) => return CallOutcome::refused(tool, refusal),
             };
-            let asked = command(known.handle.clone(), ask.clone());
+            let asked = asked(known.handle.clone(), Ask::Command(ask.clone()));
             let outcome = self.http.service.ask(tool, asked, &self.origin).await;
             let is_known =
                 !matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle");

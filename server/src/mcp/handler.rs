@@ -1,7 +1,6 @@
 //! The chat behind the interface of the protocol's library: calls of tools, which tell of their
 //! progress while they wait and end when their client is gone; and inboxes as resources.
 
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
 use axum::http::request::Parts;
@@ -26,9 +25,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::McpOptions;
-use super::listener::{Follows, Listener, Outcome, Sink};
+use super::listener::{Follows, Listener, Sink};
 use super::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 use super::session::{Connection, Session};
+use crate::guard::caller;
 use crate::http::HANDLE_HEADER;
 
 /// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
@@ -110,8 +110,7 @@ impl Chat {
         let (mut origin, session) = match &self.process {
             Some((session, caller, _)) => (caller.clone(), Some(Arc::clone(session))),
             None => {
-                let caller = extensions.get::<Parts>();
-                let caller = caller.map(|parts| (self.options.caller)(parts));
+                let caller = extensions.get::<Parts>().map(caller);
                 let session = extensions.get::<Arc<Session>>().cloned();
                 (caller.unwrap_or_default(), session)
             }
@@ -185,31 +184,32 @@ impl Chat {
         from: &McpOrigin,
         context: &Context,
     ) -> Reply<CallOutcome> {
-        let mut performing = pin!(self.service.perform(tool, arguments, &from.origin));
-        let token = context.meta.get_progress_token();
-        let (began, every) = (Instant::now(), self.options.progress_every);
-        let mut ticks = interval_at(began + every, every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut performing => return Ok(outcome),
-                () = context.ct.cancelled() => return Err(given_up()),
-                () = from.gone() => return Err(given_up()),
-                _ = ticks.tick(), if token.is_some() => {}
-            }
-            let Some(token) = token.clone() else {
-                continue;
+        let performing = self.service.perform(tool, arguments, &from.origin);
+        let progress = async {
+            let Some(token) = context.meta.get_progress_token() else {
+                return std::future::pending().await;
             };
-            let waited = ProgressNotificationParam::new(token, began.elapsed().as_secs_f64());
-            let waited = waited.with_message("waiting");
-            tokio::select! {
-                biased;
-                outcome = &mut performing => return Ok(outcome),
+            let (began, every) = (Instant::now(), self.options.progress_every);
+            let mut ticks = interval_at(began + every, every);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let waited = began.elapsed().as_secs_f64();
+                let waited = ProgressNotificationParam::new(token.clone(), waited);
                 // A client that cannot receive progress will not receive the answer either; the
                 // call ends with the connection.
-                _ = context.peer.notify_progress(waited) => {}
+                let _ = context
+                    .peer
+                    .notify_progress(waited.with_message("waiting"))
+                    .await;
             }
+        };
+        tokio::select! {
+            biased;
+            outcome = performing => Ok(outcome),
+            () = context.ct.cancelled() => Err(given_up()),
+            () = from.gone() => Err(given_up()),
+            never = progress => never,
         }
     }
 }
@@ -336,10 +336,7 @@ impl ServerHandler for Chat {
         }
         let sink = Sink::Subscription(context.sink().clone());
         let listener = self.listener(&request.extensions, follows, sink);
-        match listener.run(&request.ct).await {
-            Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
-            Outcome::Unreadable { uri, refusal } => Err(listing::refused(&uri, &refusal)),
-        }
+        listener.run(&request.ct).await
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -356,7 +353,7 @@ impl ServerHandler for Chat {
         let follows = Arc::clone(&session.follows);
         let listener = self.listener(&context.extensions, follows, sink);
         task::spawn(async move {
-            listener.run(&gone).await;
+            let _ = listener.run(&gone).await;
         });
     }
 

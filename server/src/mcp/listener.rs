@@ -15,7 +15,7 @@ use chat_core::{Address, Page, Reader, Seq, UserId};
 use rmcp::model::{JsonRpcMessage, ServerNotification};
 use rmcp::service::SubscriptionSink;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
-use rmcp::{Peer, RoleServer};
+use rmcp::{ErrorData, Peer, RoleServer};
 use server_chat::driver::{Delivery, Ending, EventStream};
 use server_chat::identity::{Handle, ReaderId};
 use server_chat::refusal::Refusal;
@@ -53,24 +53,6 @@ pub(super) struct Listener {
     pub(super) options: Arc<McpOptions>,
 }
 
-/// Why a stream of pushes ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// Its client is gone, or another stream replaced it.
-    Gone,
-    /// Its client read nothing for too long.
-    Stalled,
-    /// The server shuts down, and all events were delivered.
-    Closed,
-    /// The last inbox that it followed is unreadable.
-    Unreadable {
-        /// The inbox's URI.
-        uri: String,
-        /// The refusal.
-        refusal: Refusal,
-    },
-}
-
 /// Why an inbox is no longer followed.
 enum Ended {
     Forgotten,
@@ -88,10 +70,14 @@ struct Reading {
 }
 
 impl Listener {
-    /// Pushes events until it ends.
-    pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Outcome {
+    /// Pushes events until its client is gone or reads nothing for too long, another stream replaces it,
+    /// or the server shuts down and all events were delivered.
+    ///
+    /// # Errors
+    /// The last inbox of a subscription is unreadable.
+    pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Result<(), ErrorData> {
         let closing = &self.options.closing;
-        let mut changes = self.follows.changes();
+        let mut changes = self.follows.changed.subscribe();
         let mut reading = Reading::default();
         loop {
             if !closing.is_cancelled() {
@@ -99,14 +85,14 @@ impl Listener {
             }
             let idle = reading.tasks.is_empty();
             tokio::select! {
-                () = gone.cancelled() => return Outcome::Gone,
-                () = self.sink.closed() => return Outcome::Gone,
-                () = closing.cancelled(), if idle => return Outcome::Closed,
+                () = gone.cancelled() => return Ok(()),
+                () = self.sink.closed() => return Ok(()),
+                () = closing.cancelled(), if idle => return Ok(()),
                 // The sender belongs to this listener, so it exists.
                 _ = changes.changed(), if !closing.is_cancelled() => {}
                 () = closing.cancelled(), if !closing.is_cancelled() => {}
                 Some(ended) = reading.tasks.join_next(), if !idle => match ended {
-                    Ok((_, Ended::Stalled)) => return Outcome::Stalled,
+                    Ok((_, Ended::Stalled)) => return Ok(()),
                     // Of a cluster only its owner may have closed: the inbox is read at the next one.
                     Ok((reader, Ended::Closing)) => {
                         reading.readers.retain(|(known, ..)| *known != reader);
@@ -117,13 +103,13 @@ impl Listener {
                         self.follows.forget(&reader);
                         let is_subscription = matches!(self.sink, Sink::Subscription(_));
                         if is_subscription && self.follows.all().is_empty() {
-                            return Outcome::Unreadable { uri: reader.inbox_uri(), refusal };
+                            return Err(listing::refused(&reader.inbox_uri(), &refusal));
                         }
                     }
                     Err(error) if error.is_cancelled() => {}
                     Err(error) => {
                         tracing::error!(%error, "a stream of pushes died");
-                        return Outcome::Gone;
+                        return Ok(());
                     }
                 },
             }
@@ -364,6 +350,7 @@ pub(super) struct Follows {
     list: Mutex<Vec<Follow>>,
     /// Whether the client declared that it takes events as notifications of their own.
     takes_events: AtomicBool,
+    /// Notifies of changes of the list.
     changed: watch::Sender<()>,
 }
 
@@ -442,11 +429,6 @@ impl Follows {
     /// All followed inboxes.
     fn all(&self) -> Vec<Follow> {
         lock(&self.list).clone()
-    }
-
-    /// Notifies of changes of the list.
-    fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
     }
 
     /// Changes what is followed of an inbox. Returns whether it is followed.

@@ -65,12 +65,12 @@ pub(super) async fn in_words(
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
     }
-    let opening = Opening::of((sessions.options.caller)(&head), &head, &body);
+    let opening = Opening::of(&head, &body);
     // The library takes the end of any session as done.
     if ends
         && let Some(id) = id
         && sessions.find(id).is_err()
-        && !sessions.ids.is_valid(id, &opening)
+        && !sessions.is_valid(id, &opening)
     {
         return unknown_session();
     }

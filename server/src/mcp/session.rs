@@ -17,7 +17,6 @@ use server_chat::capacity::{Reservation, Source};
 use server_chat::scope::CallerScope;
 use server_chat::service::RequestOrigin;
 use server_storage::lock;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -48,8 +47,6 @@ pub(super) struct Session {
     stream: Mutex<CancellationToken>,
     busy: AtomicUsize,
     idle_since: Mutex<Instant>,
-    /// The opening that takes its place in the pool after its end.
-    heir: Mutex<Option<oneshot::Sender<Reservation>>>,
     /// Cancelled when all its resources are freed.
     pub(super) over: CancellationToken,
     /// The revision of the protocol that both sides speak, from its `initialize` on.
@@ -75,18 +72,9 @@ impl Session {
             stream: Mutex::default(),
             busy: AtomicUsize::new(0),
             idle_since: Mutex::new(Instant::now()),
-            heir: Mutex::default(),
             over: CancellationToken::new(),
             revision: OnceLock::new(),
         })
-    }
-
-    /// Names the caller as the heir: the receiver yields the session's place after the session's
-    /// last resource is freed.
-    pub(super) fn inherit(&self) -> oneshot::Receiver<Reservation> {
-        let (heir, place) = oneshot::channel();
-        *lock(&self.heir) = Some(heir);
-        place
     }
 
     /// Marks the session as in use until the guard is dropped.
@@ -109,35 +97,6 @@ impl Session {
         let token = self.ended.child_token();
         std::mem::replace(&mut *lock(&self.stream), token.clone()).cancel();
         token
-    }
-}
-
-/// A session's place in the pool. On drop it goes to the session's heir, or back to the pool.
-#[derive(Debug)]
-pub(super) struct Place {
-    held: Option<Reservation>,
-    session: Arc<Session>,
-}
-
-impl Place {
-    /// The place of this session.
-    pub(super) fn of(session: &Arc<Session>, held: Reservation) -> Self {
-        Self {
-            held: Some(held),
-            session: Arc::clone(session),
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let heir = lock(&self.session.heir).take();
-        if let (Some(heir), Some(held)) = (heir, self.held.take()) {
-            // If the heir no longer waits, the place returns to the pool.
-            let _ = heir.send(held);
-        }
-        drop(self.held.take());
-        self.session.over.cancel();
     }
 }
 
@@ -205,10 +164,11 @@ type Inner = WorkerTransport<LocalSessionWorker>;
 /// The library's transport of a session, with the session's place in the pool.
 ///
 /// The library drops the transport when the tasks of the session have ended, and not when its end
-/// is requested. So the pool counts exactly the existing sessions. The place is dropped last.
+/// is requested. So the pool counts exactly the existing sessions. The place is dropped behind the
+/// transport, and the guard, which says that the session is over, behind the place.
 pub(super) struct PooledTransport {
     pub(super) inner: Inner,
-    pub(super) _place: Place,
+    pub(super) _place: (Reservation, DropGuard),
 }
 
 impl Transport<RoleServer> for PooledTransport {
@@ -233,7 +193,6 @@ impl Transport<RoleServer> for PooledTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server_chat::capacity::{Pool, Share};
 
     fn session() -> Arc<Session> {
         Session::at(Arc::default(), "".into(), RequestOrigin::default())
@@ -260,28 +219,5 @@ mod tests {
         assert!(first.is_cancelled() && !second.is_cancelled());
         session.ended.cancel();
         assert!(second.is_cancelled());
-    }
-
-    #[tokio::test]
-    async fn a_place_goes_to_the_heir_and_else_back() {
-        let pool = Pool::new(("sessions", "sessions of MCP"), Share { all: 2, each: 2 });
-        let take = || {
-            let session = session();
-            let place = Place::of(&session, pool.take(Source(1), 1).unwrap());
-            (session, place)
-        };
-        let (_, place) = take();
-        drop(place);
-        assert_eq!(pool.held(), 0);
-        let (session, place) = take();
-        let mut heir = session.inherit();
-        assert!(heir.try_recv().is_err(), "it is not over yet");
-        drop(place);
-        let inherited = heir.await.unwrap();
-        assert_eq!((inherited.amount, pool.held()), (1, 1));
-        let (session, place) = take();
-        drop(session.inherit());
-        drop((place, inherited));
-        assert_eq!(pool.held(), 0);
     }
 }

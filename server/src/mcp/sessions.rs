@@ -45,15 +45,16 @@ use server_chat::task;
 use server_storage::lock;
 use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task_local;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::listener::{Listener, Marks, Sink};
 use super::listing::EVENTS;
-use super::session::{Connection, Place, PooledTransport, Session, SessionStream};
-use super::{McpOptions, StandaloneStream, listing};
+use super::session::{Connection, PooledTransport, Session, SessionStream};
+use super::{McpOptions, listing};
+use crate::guard::caller;
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -65,7 +66,8 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
-    pub(super) ids: Arc<SessionIds>,
+    /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
+    ended: Mutex<VecDeque<SessionId>>,
     taking_up: Turns<SessionId>,
     pub(super) service: Service,
     pub(super) options: Arc<McpOptions>,
@@ -136,10 +138,7 @@ impl Sessions {
         let sessions = Arc::new(Self {
             inner,
             known: Mutex::default(),
-            ids: Arc::new(SessionIds {
-                secrets: service.secrets().clone(),
-                ended: Mutex::default(),
-            }),
+            ended: Mutex::default(),
             taking_up: Turns::default(),
             service,
             options: Arc::clone(options),
@@ -170,23 +169,25 @@ impl Sessions {
         capacity.memory.check()?;
         let mut patience = MAX_WAIT;
         capacity.large.spend(source, OPENING, &mut patience).await?;
-        let full = match capacity.sessions.take(source, 1) {
-            Ok(place) => return Ok(place),
-            Err(full) => full,
-        };
-        // The source whose session ends.
-        let whose = match full {
-            Full::Source { .. } => source,
-            Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
-        };
-        let Some((table, session)) = self.options.sessions.take_idlest(whose) else {
-            return Err(full.into());
-        };
-        let place = session.inherit();
-        table.end(&session).await;
-        match timeout(patience, place).await {
-            Ok(Ok(place)) => Ok(place.given_to(source)),
-            Ok(Err(_)) | Err(_) => Err(full.into()),
+        let until = Instant::now() + patience;
+        loop {
+            let full = match capacity.sessions.take(source, 1) {
+                Ok(place) => return Ok(place),
+                Err(full) => full,
+            };
+            // The source whose session ends.
+            let whose = match full {
+                Full::Source { .. } => source,
+                Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
+            };
+            let Some((table, session)) = self.options.sessions.take_idlest(whose) else {
+                return Err(full.into());
+            };
+            table.end(&session).await;
+            // Another opening may take the place, which then needs no other session to end.
+            if timeout_at(until, session.over.cancelled()).await.is_err() {
+                return Err(full.into());
+            }
         }
     }
 
@@ -232,7 +233,7 @@ impl Sessions {
         let session = Session::at(scope, inner, caller);
         let transport = PooledTransport {
             inner: transport,
-            _place: Place::of(&session, place),
+            _place: (place, session.over.clone().drop_guard()),
         };
         lock(&self.known).insert(Arc::clone(id), Arc::clone(&session));
         Ok((transport, session))
@@ -249,7 +250,7 @@ impl Sessions {
         let Ok(session) = self.find(id) else {
             return false;
         };
-        match (&session.owner, (self.options.caller)(request).token) {
+        match (&session.owner, caller(request).token) {
             (Some(owner), Some(caller)) => owner.id() != caller.id(),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
@@ -273,7 +274,7 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let caller = (self.options.caller)(parts);
+            let caller = caller(parts);
             *lock(&session.last) = (caller.address, caller.source);
         }
         message.insert_extension(Arc::clone(&session));
@@ -305,8 +306,8 @@ impl Sessions {
         });
         let busy = session.enter();
         task::spawn(async move {
-            let outcome = listener.run(&gone).await;
-            tracing::debug!(?outcome, "a session's stream ended");
+            let _ = listener.run(&gone).await;
+            tracing::debug!("a session's stream ended");
         });
         let pushes = ReceiverStream::new(receiver);
         Ok(SessionStream::new(pushes, busy, None, Some(held)))
@@ -323,7 +324,7 @@ impl Sessions {
                 }
                 continue;
             }
-            if !self.ids.is_valid(id, &opening) {
+            if !self.is_valid(id, &opening) {
                 return false;
             }
             let turn = self.taking_up.take(Arc::clone(id)).await;
@@ -397,7 +398,7 @@ impl SessionManager for Sessions {
     type Transport = PooledTransport;
 
     async fn create_session(&self) -> Known<(SessionId, Self::Transport)> {
-        let id = self.ids.draw(&Opening::current())?;
+        let id = self.draw_id(&Opening::current())?;
         let (transport, session) = self.begin(&id).await?;
         // No other request knows its id.
         session.ready.cancel();
@@ -482,7 +483,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let mut stream = self.stream(id, Marks::default())?;
-        if self.options.standalone == StandaloneStream::WithRequests {
+        if self.options.with_requests {
             // Their ids would look like the listener's.
             let session = self.find(id)?;
             let said = self.inner.create_standalone_stream(&session.inner).await?;
@@ -522,16 +523,11 @@ const TAKES_NONE: char = 'p';
 /// The length of the first character and the random part.
 const UNSIGNED: usize = 1 + 22;
 
-/// The ids of a realm's sessions.
-pub(super) struct SessionIds {
-    secrets: Secrets,
-    /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
-    ended: Mutex<VecDeque<SessionId>>,
-}
+// The ids of sessions.
 
-impl SessionIds {
+impl Sessions {
     /// An id for the session that this request opens.
-    fn draw(&self, opening: &Opening) -> Result<SessionId, getrandom::Error> {
+    fn draw_id(&self, opening: &Opening) -> Result<SessionId, getrandom::Error> {
         let kind = if opening.takes_events {
             TAKES_EVENTS
         } else {
@@ -546,7 +542,7 @@ impl SessionIds {
         let owner = owner.as_deref().unwrap_or_default();
         format!(
             "{unsigned}{}",
-            self.secrets.session_signature(unsigned, owner)
+            self.service.secrets().session_signature(unsigned, owner)
         )
     }
 
@@ -564,7 +560,7 @@ impl SessionIds {
 }
 
 #[async_trait::async_trait]
-impl SessionStore for SessionIds {
+impl SessionStore for Sessions {
     /// The state of a session that this process does not know.
     async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let opening = Opening::current();
@@ -623,7 +619,7 @@ pub(super) struct Opening {
 
 impl Opening {
     /// Creates the opening of a request.
-    pub(super) fn of(caller: RequestOrigin, head: &Parts, body: &[u8]) -> Arc<Self> {
+    pub(super) fn of(head: &Parts, body: &[u8]) -> Arc<Self> {
         let version = head.headers.get("mcp-protocol-version");
         let version = version.and_then(|version| version.to_str().ok());
         // As the library reads requests without the header.
@@ -631,7 +627,7 @@ impl Opening {
             serde_json::from_value(version.into())
         });
         Arc::new(Self {
-            caller,
+            caller: caller(head),
             takes_events: opens(head) && declares_events(body),
             version: version.unwrap_or_default(),
             ..Self::default()

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use server_chat::render_text;
 use server_settings::cli::{ClusterArgs, ClusterCommand, ServeArgs};
 use server_settings::{ClusterSettings, Unnamed};
-use tokio::runtime::Runtime;
 use tracing::Level;
 
 use super::Done;
@@ -16,17 +15,16 @@ use crate::cluster;
 pub(super) fn perform(command: ClusterCommand) -> ExitCode {
     match command {
         ClusterCommand::Status { cluster, json } => {
-            with_cluster(cluster, Level::ERROR, |runtime, cluster| {
-                print(&runtime.block_on(cluster::status(cluster, json))?)
+            with_cluster(cluster, Level::ERROR, async |cluster| {
+                print(&cluster::status(cluster, json).await?)
             })
         }
-        ClusterCommand::Resign(args) => with_cluster(args, Level::ERROR, |runtime, cluster| {
-            print(&runtime.block_on(cluster::resign(cluster))?)
+        ClusterCommand::Resign(args) => with_cluster(args, Level::ERROR, async |cluster| {
+            print(&cluster::resign(cluster).await?)
         }),
         ClusterCommand::Verify { cluster, data } => {
-            with_cluster(cluster, Level::WARN, |runtime, cluster| {
-                let verifying = cluster::verify(cluster, data.as_deref());
-                let (report, is_sound) = runtime.block_on(verifying)?;
+            with_cluster(cluster, Level::WARN, async |cluster| {
+                let (report, is_sound) = cluster::verify(cluster, data.as_deref()).await?;
                 print(&report)?;
                 Ok(match is_sound {
                     true => ExitCode::SUCCESS,
@@ -39,9 +37,9 @@ pub(super) fn perform(command: ClusterCommand) -> ExitCode {
             from,
             dry_run,
             accept_loss,
-        } => with_cluster(cluster, Level::WARN, |runtime, cluster| {
+        } => with_cluster(cluster, Level::WARN, async |cluster| {
             let journal = (from.as_path(), accept_loss);
-            print(&runtime.block_on(cluster::repair(cluster, journal, dry_run))?)
+            print(&cluster::repair(cluster, journal, dry_run).await?)
         }),
     }
 }
@@ -57,19 +55,19 @@ fn print(text: &str) -> Done {
 fn with_cluster(
     cluster: ClusterArgs,
     log_level: Level,
-    work: impl FnOnce(&Runtime, &ClusterSettings) -> Done,
+    work: impl AsyncFnOnce(&ClusterSettings) -> Done,
 ) -> ExitCode {
     let args = ServeArgs {
         cluster,
         log_level: Some(log_level),
         ..ServeArgs::default()
     };
-    super::with_settings(&args, Unnamed::InUsualFolder, |runtime, settings| {
+    super::with_settings(&args, Unnamed::InUsualFolder, async |settings| {
         let Some(cluster) = &settings.cluster else {
             return Ok(super::misused(
                 &"name the servers of the cluster with --cluster",
             ));
         };
-        work(runtime, cluster)
+        work(cluster).await
     })
 }

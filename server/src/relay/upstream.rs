@@ -26,7 +26,7 @@ use server_settings::os_error::without_number;
 use sse_stream::{Sse, SseStream};
 
 use super::FollowedInbox;
-use crate::guard::has_few_values;
+use crate::guard::scan;
 use crate::http::{HANDLE_HEADER, TITLE};
 
 /// The protocol version with self-contained requests.
@@ -457,9 +457,8 @@ impl Sizes {
 
 /// Parses JSON of the server, if its parsed form is small enough.
 pub(super) fn parse(json: &[u8]) -> Result<Value, String> {
-    if !has_few_values(json, MAX_ANSWER_VALUES) {
-        return Err(format!("it has more than {MAX_ANSWER_VALUES} values"));
-    }
+    scan(json, MAX_ANSWER_VALUES)
+        .map_err(|_| format!("it has more than {MAX_ANSWER_VALUES} values"))?;
     serde_json::from_slice(json).map_err(|error| error.to_string())
 }
 

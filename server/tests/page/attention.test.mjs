@@ -1,19 +1,9 @@
 // What the page says unasked: that it is one's turn, that something is new, and that nothing comes.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { agent, endServers, everywhere, launch, person, serve, sound, wire } from './stage.mjs';
+import { describe, test } from 'node:test';
+import { agent, button, everywhere, person, serve, sound, wire } from './stage.mjs';
 
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  endServers();
-});
-
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 const UNREACHABLE = /Failed to load resource: net::ERR_/;
 
 describe('one\u2019s turn', () => {
@@ -21,7 +11,7 @@ describe('one\u2019s turn', () => {
     const own = await serve();
     const bot = await agent(own.url, 'Holder', 'turns');
     await bot.tool('talking_stick');
-    const ann = await person(browser, own.url, { width: 390, height: 844, mobile: true });
+    const ann = await person(own.url, { width: 390, height: 844, mobile: true });
     await ann.page.addInitScript(() => {
       globalThis.notices = [];
       globalThis.Notification = class {
@@ -51,8 +41,6 @@ describe('one\u2019s turn', () => {
     assert.equal(await ann.page.title(), 'Your turn \u00b7 turns \u00b7 Talking Stick');
     assert.deepEqual(await ann.page.evaluate(() => globalThis.notices), ['Your turn in \u2068turns\u2069']);
     await everywhere(ann.page, 'turn');
-    await ann.close();
-    await own.stop();
   });
 });
 
@@ -62,7 +50,7 @@ describe('what is new', () => {
     const bot = await agent(own.url, 'Bot', 'scroll');
     const say = (message) => bot.tool('send_message', { room_id: bot.id, message });
     for (let n = 0; n < 40; n += 1) await say(`Message ${n}`);
-    const ann = await person(browser, own.url, { width: 390, height: 844 });
+    const ann = await person(own.url, { width: 390, height: 844 });
     await ann.join('Ann', 'scroll');
     await ann.said('Message 39');
     const log = ann.page.getByRole('log');
@@ -80,8 +68,6 @@ describe('what is new', () => {
     await fresh.click();
     await fresh.waitFor({ state: 'detached' });
     assert.ok(await log.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight < 2));
-    await ann.close();
-    await own.stop();
   });
 
   test('has a line where its day begins, and a crowd in one line', async () => {
@@ -89,7 +75,7 @@ describe('what is new', () => {
     const bot = await agent(own.url, 'Bot', 'days');
     await bot.say('Said yesterday');
     // The page's clock is a day ahead.
-    const ann = await person(browser, own.url, { width: 390, height: 844, clock: { time: Date.now() + 86_400_000 } });
+    const ann = await person(own.url, { width: 390, height: 844, clock: { time: Date.now() + 86_400_000 } });
     await ann.join('Ann', 'days');
     await ann.said('Said yesterday');
     const day = await ann.page.evaluate(() => new Intl.DateTimeFormat([], { weekday: 'long', month: 'long', day: 'numeric' }).format(Date.now() - 86_400_000));
@@ -100,15 +86,13 @@ describe('what is new', () => {
     await everywhere(ann.page, 'crowd');
     await crowd.click();
     await ann.page.getByRole('log').getByText('Crowd 6 joined.').waitFor();
-    await ann.close();
-    await own.stop();
   });
 });
 
 describe('a server that says nothing', () => {
   test('is noticed by who waits for its answer, and by who only reads', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { width: 390, height: 844, clock: { time: Date.now() }, expected: UNREACHABLE });
+    const ann = await person(own.url, { width: 390, height: 844, clock: { time: Date.now() }, expected: UNREACHABLE });
     await ann.join('Ann');
     own.freeze();
     await button(ann.page, 'Take the stick').click();
@@ -123,22 +107,17 @@ describe('a server that says nothing', () => {
     await ann.page.clock.fastForward(20_000);
     await ann.page.getByText('You have the stick').waitFor();
     await ann.page.locator('.line-state p').waitFor({ state: 'detached' });
-    await ann.close();
-    await own.stop();
   });
 
   test('is told to a visitor who has joined nothing', async () => {
     const own = await serve();
     const line = await wire(own.port);
-    const ann = await person(browser, line.url, { expected: UNREACHABLE });
+    const ann = await person(line.url, { expected: UNREACHABLE });
     await ann.page.getByText('Nobody is here yet.').waitFor();
     line.cut();
     await ann.page.getByText('The server cannot be reached. Trying again\u2026').waitFor();
     await sound(ann.page, 'unreachable');
     line.mend();
     await ann.page.locator('.line-state p').waitFor({ state: 'detached' });
-    await ann.close();
-    line.close();
-    await own.stop();
   });
 });

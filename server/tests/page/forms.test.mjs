@@ -1,19 +1,9 @@
 // What forms say: errors at their fields, and what a key will do.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { agent, endServers, everywhere, launch, person, serve, sound } from './stage.mjs';
+import { describe, test } from 'node:test';
+import { agent, button, everywhere, person, serve, sound } from './stage.mjs';
 
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  endServers();
-});
-
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 const PHONE = { width: 390, height: 844, mobile: true };
 
 // The field with this label is marked as wrong, has the focus, is described by an error that says
@@ -44,7 +34,7 @@ describe('errors stand at their field', () => {
       const there = await agent(own.url, name, 'narrow');
       await there.tool('list_users');
     }
-    const ann = await person(browser, own.url, { ...PHONE, expected: /status of (4|503)/ });
+    const ann = await person(own.url, { ...PHONE, expected: /status of (4|503)/ });
     const [name, partnerName] = [ann.page.getByLabel('Your name').first(), ann.page.getByLabel('Your name').nth(1)];
     await name.fill('Taken');
     await button(ann.page, 'Join').click();
@@ -67,13 +57,11 @@ describe('errors stand at their field', () => {
     await button(ann.page, 'Find a partner').click();
     await faultAt(ann.page.getByLabel(/Interests/), /Interests must be a list/i);
     await ann.join('Ann');
-    await ann.close();
-    await own.stop();
   });
 
   test('in a room and in a dialog', async () => {
     const own = await serve({ limits: ['max_message=20', 'stick=optional', 'max_reports_per_address=1'] });
-    const ann = await person(browser, own.url, { ...PHONE, expected: /status of 4/ });
+    const ann = await person(own.url, { ...PHONE, expected: /status of 4/ });
     const bot = await agent(own.url, 'Nuisance');
     const other = await agent(own.url, 'Reporter');
     const { users } = await other.tool('list_users');
@@ -101,15 +89,13 @@ describe('errors stand at their field', () => {
     await dialog.getByRole('alert').getByText(/reports from your address/).waitFor();
     await sound(ann.page, 'fault-dialog-390');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await ann.close();
-    await own.stop();
   });
 });
 
 describe('a long text', () => {
   test('is sent in one call, and what is too long is counted and not cut', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, PHONE);
+    const ann = await person(own.url, PHONE);
     const bot = await agent(own.url, 'Reader');
     await ann.join('Ann');
     const calls = [];
@@ -137,15 +123,13 @@ describe('a long text', () => {
     await ann.page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
     await ann.page.getByLabel('Your name').first().fill('x'.repeat(65));
     assert.equal((await ann.page.getByLabel('Your name').first().inputValue()).length, 65);
-    await ann.page.context().close();
-    await own.stop();
   });
 });
 
 describe('Enter', () => {
   test('says what it will do before it does it', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, PHONE);
+    const ann = await person(own.url, PHONE);
     await ann.join('Ann', 'enters');
     const bot = await agent(own.url, 'Holder of the stick', 'enters');
     const text = ann.page.getByLabel('Your message');
@@ -180,15 +164,13 @@ describe('Enter', () => {
     await ann.page.getByText('You have the stick').waitFor();
     await ann.page.setViewportSize({ width: 1280, height: 900 });
     await ann.page.locator('#keys').getByText('Enter sends and passes the stick on. Shift+Enter begins a new line.').waitFor();
-    await ann.close();
-    await own.stop();
   });
 });
 
 describe('stress', () => {
   test('explains itself to a thumb and to a key', async () => {
     const own = await serve({ limits: ['boss_alertness=100'] });
-    const ann = await person(browser, own.url, PHONE);
+    const ann = await person(own.url, PHONE);
     const bot = await agent(own.url, 'Tired bot');
     await bot.tool('coffee_mission');
     const mood = ann.page.getByRole('button', { name: 'stress 0 of 100, boss alert 1 of 5' });
@@ -203,7 +185,5 @@ describe('stress', () => {
     await dialog.waitFor();
     await ann.page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await ann.close();
-    await own.stop();
   });
 });

@@ -1,23 +1,12 @@
 // The operator's view: figures over time, reports with their context, and acts that can be undone.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { GUEST, OPERATOR, agent, endServers, everywhere, launch, person, serve } from './stage.mjs';
-
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  endServers();
-});
-
-const button = (page, name) => page.getByRole('button', { name, exact: true });
+import { describe, test } from 'node:test';
+import { GUEST, OPERATOR, agent, button, everywhere, person, serve } from './stage.mjs';
 
 // An operator who has signed in.
 async function operator(url, { guests = false } = {}) {
-  const olga = await person(browser, `${url}/operator`, { width: 1280, height: 900, expected: /status of 4/ });
+  const olga = await person(`${url}/operator`, { width: 1280, height: 900, expected: /status of 4/ });
   await olga.page.getByLabel(guests ? 'Token' : 'Operator’s token').fill(OPERATOR);
   await button(olga.page, guests ? 'Go in' : 'Sign in').click();
   await button(olga.page, 'Figures').waitFor();
@@ -62,8 +51,6 @@ describe('figures', () => {
       await everywhere(olga.page, `operator-rates-${guests ? 'guests' : 'open'}`);
       calling = false;
       await calls;
-      await olga.close();
-      await own.stop();
     });
   }
 });
@@ -79,8 +66,6 @@ describe('the lists', () => {
     await everywhere(olga.page, 'operator-quiet');
     await button(olga.page, 'Participants').click();
     await olga.page.getByRole('row').filter({ hasText: 'Bot' }).getByText(/market.*\(room_1\)/).waitFor();
-    await olga.close();
-    await own.stop();
   });
 });
 
@@ -126,8 +111,6 @@ describe('a report', () => {
     await button(olga.page, 'Undo').click();
     await olga.page.getByText('Nobody is banned.').waitFor();
     await agent(own.url, 'Rude', 'market');
-    await olga.close();
-    await own.stop();
   });
 
   test('tells one who is banned by whom, and why', async () => {
@@ -141,7 +124,7 @@ describe('a report', () => {
       ['Ann', { name: 'Ann' }, 'An operator has banned you from this server: selling things'],
       ['Ben', { address: '127.0.0.1' }, 'An operator has banned your address from this server: selling things'],
     ]) {
-      const one = await person(browser, own.url, { expected: /status of 40/ });
+      const one = await person(own.url, { expected: /status of 40/ });
       await one.join(name, 'market');
       await one.connected();
       await banned(whom);
@@ -149,7 +132,6 @@ describe('a report', () => {
       assert.equal(await one.page.getByRole('button', { name: /^Join again/ }).count(), 0);
       await one.close();
     }
-    await own.stop();
   });
 
   test('stands beside names and reasons of one long word, which take no other column’s place', async () => {
@@ -165,8 +147,6 @@ describe('a report', () => {
       await olga.page.locator('.listing').getByText(shown).first().waitFor();
       await everywhere(olga.page, `operator-long-${tab}`);
     }
-    await olga.close();
-    await own.stop();
   });
 
   test('is not acted upon without a reason', async () => {
@@ -180,7 +160,5 @@ describe('a report', () => {
     assert.equal(await reason.getAttribute('aria-invalid'), 'true');
     assert.equal(await olga.page.getByText('muted', { exact: true }).count(), 0);
     await bot.tool('talking_stick');
-    await olga.close();
-    await own.stop();
   });
 });

@@ -2,22 +2,14 @@
 // visible result, never for a length of time.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { GUEST, OPERATOR, agent, endServers, everywhere, launch, person, serve, sound, wire } from './stage.mjs';
+import { before, describe, test } from 'node:test';
+import { GUEST, OPERATOR, agent, button, everywhere, person, serve, sound, wire } from './stage.mjs';
 
-let browser;
 let server;
 before(async () => {
-  browser = await launch();
-  server = await serve();
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  endServers();
+  server = await serve({ shared: true });
 });
 
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 const write = (page, text) => page.getByLabel('Your message').fill(text);
 // The browser's own error about an unreachable address.
 const UNREACHABLE = /Failed to load resource: net::ERR_/;
@@ -25,8 +17,8 @@ const UNAUTHORIZED = /status of 401/;
 
 describe('a room with a stick', () => {
   test('two people and an agent claim, draft and speak', async () => {
-    const ann = await person(browser, server.url);
-    const ben = await person(browser, server.url, { width: 360, height: 740, colorScheme: 'dark' });
+    const ann = await person(server.url);
+    const ben = await person(server.url, { width: 360, height: 740, colorScheme: 'dark' });
     await ann.join('Ann');
     await ben.join('Ben');
     const bot = await agent(server.url, 'Bot');
@@ -77,8 +69,6 @@ describe('a room with a stick', () => {
     await button(ben.page, 'Leave room').click();
     await ann.page.getByRole('log').getByText('Ben left.').waitFor();
     await ben.page.getByRole('heading', { name: 'Join a room' }).waitFor();
-    await ann.close();
-    await ben.close();
   });
 
   test('a place far behind in line is told, kept, and can be given up', async () => {
@@ -88,7 +78,7 @@ describe('a room with a stick', () => {
     const line = [];
     for (let n = 1; n <= 8; n += 1) line.push(await agent(server.url, `Line ${n}`, room));
     for (const one of line) await one.tool('talking_stick');
-    const ann = await person(browser, server.url, { width: 390, height: 844 });
+    const ann = await person(server.url, { width: 390, height: 844 });
     await ann.join('Far behind', room);
     await button(ann.page, 'Ask for the stick').click();
     await ann.page.getByText('you are number 9 in line').waitFor();
@@ -104,11 +94,10 @@ describe('a room with a stick', () => {
     await button(ann.page, 'Stop waiting').click();
     await button(ann.page, 'Ask for the stick').waitFor();
     await ann.page.getByText(/Line 8, Line 9 and 4 more/).waitFor();
-    await ann.close();
   });
 
   test('whoever withdraws a claim is seen to be out of the line', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Withdrawn watcher', 'withdrawals');
     const [first, second] = [await agent(server.url, 'First', 'withdrawals'), await agent(server.url, 'Second', 'withdrawals')];
     await first.tool('talking_stick');
@@ -119,12 +108,11 @@ describe('a room with a stick', () => {
     await button(ann.page, 'Ask for the stick').click();
     await button(ann.page, 'Stop waiting').click();
     await button(ann.page, 'Ask for the stick').waitFor();
-    await ann.close();
   });
 
   test('what was said is found again, on a phone', async () => {
     const kept = await serve({ data: 'search', limits: ['stick=optional', 'rate_limit=none'] });
-    const ann = await person(browser, kept.url, { width: 390, height: 844 });
+    const ann = await person(kept.url, { width: 390, height: 844 });
     const early = await agent(kept.url, 'Early', 'finds');
     await early.say('A needle from before');
     await ann.join('Ann', 'finds');
@@ -170,12 +158,10 @@ describe('a room with a stick', () => {
     const [log, it] = [await ann.page.getByRole('log').boundingBox(), await found.boundingBox()];
     assert.ok(it.y > log.y && it.y + it.height < log.y + log.height, `at ${it.y} of ${log.y} to ${log.y + log.height}`);
     await everywhere(ann.page, 'search-there');
-    await ann.close();
-    await kept.stop();
   });
 
   test('hostile words are words', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Hostess', 'hostile');
     const bot = await agent(server.url, '<img src=x onerror=alert(1)>', 'hostile');
     const texts = [
@@ -198,14 +184,13 @@ describe('a room with a stick', () => {
     const direction = await ann.page.locator('.entry .text').nth(1).evaluate((one) => getComputedStyle(one).unicodeBidi);
     assert.match(direction, /isolate|plaintext/);
     await everywhere(ann.page, 'hostile');
-    await ann.close();
   });
 });
 
 describe('what is said', () => {
   test('has code in a type of its own, and links that lead where they say', async () => {
     const own = await serve({ limits: ['stick=optional'] });
-    const ann = await person(browser, own.url, { width: 390, height: 844 });
+    const ann = await person(own.url, { width: 390, height: 844 });
     await ann.join('Ann', 'code');
     const bot = await agent(own.url, 'Coder', 'code');
     const fence = `fn main() {\n    println!("${'wide '.repeat(30)}");\n}`;
@@ -223,13 +208,11 @@ describe('what is said', () => {
       ['https://example.org/a?b=c#d', 'https://example.org/a?b=c#d', 'noopener noreferrer nofollow', '_blank']);
     for (const n of [1, 2]) assert.equal(await text.nth(n).evaluate((one) => one.childElementCount), 0);
     await everywhere(ann.page, 'code');
-    await ann.close();
-    await own.stop();
   });
 
   test('can be reported, also when its sender has left', async () => {
     const own = await serve({ limits: ['stick=optional'] });
-    const ann = await person(browser, own.url, { width: 390, height: 844 });
+    const ann = await person(own.url, { width: 390, height: 844 });
     await ann.join('Ann', 'insults');
     const rude = await agent(own.url, 'Rude', 'insults');
     await rude.tool('send_message', { room_id: rude.id, message: 'Hello' });
@@ -253,13 +236,11 @@ describe('what is said', () => {
     await dialog.getByLabel('What to do').selectOption('Block');
     await dialog.getByRole('button', { name: 'Block', exact: true }).click();
     await ann.page.getByText('The block is set.').waitFor();
-    await ann.close();
-    await own.stop();
   });
 
   test('and is not sent, or is read by nobody else, is not left without a question', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url);
+    const ann = await person(own.url);
     const bot = await agent(own.url, 'Bot', 'leaving');
     await ann.join('Ann', 'leaving');
     await bot.say('Anybody?');
@@ -277,15 +258,13 @@ describe('what is said', () => {
     await dialog.getByText('You are the last one here.').waitFor();
     await dialog.getByRole('button', { name: 'Leave', exact: true }).click();
     await ann.page.getByRole('heading', { name: 'Join a room' }).waitFor();
-    await ann.close();
-    await own.stop();
   });
 });
 
 describe('a conversation of two', () => {
   test('people are paired, with each other and with an agent, and talk both ways', async () => {
-    const ann = await person(browser, server.url);
-    const ben = await person(browser, server.url);
+    const ann = await person(server.url);
+    const ben = await person(server.url);
     await ann.page.getByLabel('Your name').nth(1).fill('Pia');
     await button(ann.page, 'Find a partner').click();
     await ann.page.getByRole('heading', { name: 'Waiting for a partner' }).waitFor();
@@ -327,24 +306,21 @@ describe('a conversation of two', () => {
     await write(ann.page, 'To an agent');
     await ann.page.keyboard.press('Enter');
     await bot.hears((event) => event.message === 'To an agent');
-    await ann.close();
-    await ben.close();
   });
 
   test('waiting can be given up', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await button(ann.page, 'Find a partner').click();
     await button(ann.page, 'Stop waiting').click();
     await button(ann.page, 'Find a partner').waitFor();
     const overview = await (await fetch(`${server.url}/tools/leave_queue`, { method: 'POST' })).json();
     assert.equal(overview.error.code, 'handle_required');
-    await ann.close();
   });
 });
 
 describe('a registration', () => {
   test('is kept by a reload, with what was said and what was written', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Rita', 'reloads');
     const bot = await agent(server.url, 'Reload bot', 'reloads');
     await bot.say('before');
@@ -366,12 +342,11 @@ describe('a registration', () => {
     const kept = await ann.page.evaluate(() => [location.href, Object.keys(localStorage).length, document.cookie]);
     assert.doesNotMatch(kept[0], /h_|r_/);
     assert.deepEqual(kept.slice(1), [0, '']);
-    await ann.close();
   });
 
   test('outlasts a broken line, and nothing is lost or doubled', async () => {
     const line = await wire(server.port);
-    const ann = await person(browser, line.url, { expected: UNREACHABLE });
+    const ann = await person(line.url, { expected: UNREACHABLE });
     await ann.join('Olaf', 'broken line');
     const bot = await agent(server.url, 'Line bot', 'broken line');
     await bot.say('message 0');
@@ -391,13 +366,11 @@ describe('a registration', () => {
     await write(ann.page, 'Here I am');
     await button(ann.page, 'Say it').click();
     await bot.hears((event) => event.message === 'Here I am');
-    await ann.close();
-    line.close();
   });
 
   test('that a new server does not know is told, and joined again', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { expected: UNREACHABLE });
+    const ann = await person(own.url, { expected: /net::ERR_|status of 401/ });
     await ann.join('Phoenix', 'ashes');
     await own.stop();
     await ann.page.getByText('The server is stopping.').waitFor();
@@ -408,12 +381,10 @@ describe('a registration', () => {
     await ann.page.getByText('You joined again here.').waitFor();
     await agent(next.url, 'Ash bot', 'ashes');
     await ann.page.getByRole('log').getByText('Ash bot joined.').waitFor();
-    await next.stop();
-    await ann.page.context().close();
   });
 
   test('is given up by signing out', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Short guest', 'short');
     await button(ann.page, 'Sign out').click();
     await ann.page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
@@ -421,14 +392,13 @@ describe('a registration', () => {
     assert.equal(await ann.page.evaluate(() => sessionStorage.length), 0);
     const { users } = await (await fetch(`${server.url}/users`)).json();
     assert.ok(!users.includes('Short guest'));
-    await ann.close();
   });
 });
 
 describe('the first view', () => {
   test('shows who is here, who waits and which rooms, and is used by keys alone', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url);
+    const ann = await person(own.url);
     await ann.page.getByText('Nobody is here yet.').waitFor();
     await everywhere(ann.page, 'home-empty');
     const bot = await agent(own.url, 'Home bot', 'attic');
@@ -461,18 +431,15 @@ describe('the first view', () => {
     await ann.page.getByRole('heading', { name: 'Join a room' }).waitFor();
     await ann.page.goForward();
     await ann.said('typed at once');
-    await ann.close();
-    await own.stop();
   });
 
   test('tells what is refused, and goes on', async () => {
     await (await agent(server.url, 'Taken name')).tool('list_users');
-    const ann = await person(browser, server.url, { expected: /status of 409/ });
+    const ann = await person(server.url, { expected: /status of 409/ });
     await ann.page.getByLabel('Your name').first().fill('Taken name');
     await button(ann.page, 'Join').click();
     await ann.page.getByRole('alert').getByText(/name/).waitFor();
     await ann.join('Free name');
-    await ann.close();
   });
 });
 
@@ -480,7 +447,7 @@ describe('a realm', () => {
   test('has a page of its own below its path', async () => {
     const several = await serve({ realms: 'arena' });
     const arena = `${several.url}/r/arena`;
-    const ann = await person(browser, arena, { expected: UNAUTHORIZED });
+    const ann = await person(arena, { expected: UNAUTHORIZED });
     await ann.join('Ann');
     const bot = await agent(arena, 'Bot');
     await bot.tool('talking_stick');
@@ -505,15 +472,13 @@ describe('a realm', () => {
     await ann.page.getByLabel('Operator’s token').fill(OPERATOR);
     await button(ann.page, 'Sign in').click();
     await ann.page.locator('.tile').filter({ hasText: 'Participants' }).getByText('2', { exact: true }).waitFor();
-    await ann.close();
-    await several.stop();
   });
 });
 
 describe('tokens', () => {
   test('a token is asked for once', async () => {
     const own = await serve({ guests: true });
-    const ann = await person(browser, own.url, { expected: UNAUTHORIZED });
+    const ann = await person(own.url, { expected: UNAUTHORIZED });
     await ann.page.getByRole('heading', { name: 'A token, please' }).waitFor();
     await everywhere(ann.page, 'gate');
     await ann.page.getByLabel('Token').fill('wrong');
@@ -537,13 +502,11 @@ describe('tokens', () => {
     await ann.page.getByRole('heading', { name: 'A token, please' }).waitFor();
     assert.deepEqual(await ann.page.context().cookies(), []);
     assert.equal(await button(ann.page, 'Forget token').count(), 0);
-    await ann.close();
-    await own.stop();
   });
 
   test('an operator\u2019s is beside the one for the chat, and neither replaces the other', async () => {
     const own = await serve({ guests: true });
-    const ann = await person(browser, own.url, { expected: /status of 40/ });
+    const ann = await person(own.url, { expected: /status of 40/ });
     await ann.page.getByLabel('Token').fill(GUEST);
     await button(ann.page, 'Go in').click();
     await ann.join('Guest');
@@ -567,8 +530,6 @@ describe('tokens', () => {
     await speaks('as a guest again');
     await ann.page.reload();
     await speaks('and after one more reload');
-    await ann.close();
-    await own.stop();
   });
 
   test('the policy lets the page do nothing else', async () => {
@@ -577,7 +538,7 @@ describe('tokens', () => {
     assert.match(policy, /default-src 'self'/);
     assert.match(policy, /require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe/);
-    const ann = await person(browser, server.url, { expected: /Content Security Policy|TrustedHTML|trusted/i });
+    const ann = await person(server.url, { expected: /Content Security Policy|TrustedHTML|trusted/i });
     const tried = await ann.page.evaluate(() => {
       const script = document.createElement('div');
       try {
@@ -588,14 +549,13 @@ describe('tokens', () => {
       }
     });
     assert.equal(tried, 'TypeError');
-    await ann.close();
   });
 });
 
 describe('breaks', () => {
   test('everybody sees who took one, and whose boss has noticed', async () => {
     const own = await serve({ limits: ['boss_alertness=100'] });
-    const ann = await person(browser, own.url);
+    const ann = await person(own.url);
     const bot = await agent(own.url, 'Tired bot');
     for (const expected of [1, 2]) {
       const { boss_alert_level: boss } = await bot.tool('coffee_mission', { excuse: 'out of beans' });
@@ -604,16 +564,14 @@ describe('breaks', () => {
     const row = ann.page.getByRole('listitem').filter({ hasText: 'Tired bot' });
     await row.getByRole('button', { name: 'stress 0 of 100, boss alert 2 of 5' }).waitFor();
     await everywhere(ann.page, 'breaks');
-    await ann.close();
-    await own.stop();
   });
 });
 
 describe('an operator', () => {
   test('signs in, sees figures and lists, mutes, unmutes, kicks, closes and bans', async () => {
     const own = await serve();
-    const olga = await person(browser, `${own.url}/operator`, { expected: UNAUTHORIZED });
-    const ann = await person(browser, own.url, { expected: /status of (403|409)/ });
+    const olga = await person(`${own.url}/operator`, { expected: UNAUTHORIZED });
+    const ann = await person(own.url, { expected: /status of (403|409)/ });
     await ann.join('Muted Ann', 'theatre');
     const bot = await agent(own.url, 'Reporter', 'theatre');
     await agent(own.url, 'Nuisance', 'theatre');
@@ -676,8 +634,5 @@ describe('an operator', () => {
 
     await button(olga.page, 'Sign out').click();
     await olga.page.getByLabel('Operator’s token').waitFor();
-    await olga.close();
-    await ann.close();
-    await own.stop();
   });
 });

@@ -1,17 +1,8 @@
 // Older messages: loaded by scrolling up, without moving what one reads.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { agent, endServers, everywhere, launch, person, serve, wire } from './stage.mjs';
-
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  endServers();
-});
+import { describe, test } from 'node:test';
+import { agent, button, everywhere, person, serve, wire } from './stage.mjs';
 
 const LIMITS = ['stick=optional', 'rate_limit=none'];
 const PHONE = { width: 390, height: 844, mobile: true };
@@ -35,7 +26,7 @@ describe('older messages', () => {
     const own = await serve({ limits: LIMITS });
     const bot = await agent(own.url, 'Bot', 'long');
     await sayMany(bot, 260);
-    const ann = await person(browser, own.url, PHONE);
+    const ann = await person(own.url, PHONE);
     await ann.join('Ann', 'long');
     await ann.said('Message 259');
     assert.deepEqual(await texts(ann.page), many(160, 260));
@@ -61,13 +52,11 @@ describe('older messages', () => {
     await bot.tool('send_message', { room_id: bot.id, message: 'Message 260' });
     await ann.page.getByText('Message 260', { exact: true }).waitFor({ state: 'attached' });
     assert.ok(Math.abs((await first.boundingBox()).y - place) < 3);
-    await ann.close();
-    await own.stop();
   });
 
   test('of long ago come from the archive, after a reload too', async () => {
     const own = await serve({ data: 'past', limits: LIMITS });
-    const ann = await person(browser, own.url);
+    const ann = await person(own.url);
     await ann.join('Ann', 'archive');
     const bot = await agent(own.url, 'Bot', 'archive');
     await sayMany(bot, 450);
@@ -81,14 +70,12 @@ describe('older messages', () => {
       await ann.page.waitForFunction((known) => document.querySelector('.log .text').textContent !== known, first);
     }
     assert.deepEqual(await texts(ann.page), many(0, 450));
-    await ann.close();
-    await own.stop();
   });
 
   test('missed in a long interruption are all there', async () => {
     const own = await serve({ limits: [...LIMITS, 'inbox_limit=50'] });
     const line = await wire(own.port);
-    const ann = await person(browser, line.url, { expected: /net::ERR_/ });
+    const ann = await person(line.url, { expected: /net::ERR_/ });
     await ann.join('Ann', 'cut');
     const bot = await agent(own.url, 'Bot', 'cut');
     await bot.tool('send_message', { room_id: bot.id, message: 'Before' });
@@ -100,16 +87,13 @@ describe('older messages', () => {
     await ann.said('Message 149');
     await ann.page.getByText('Message 0', { exact: true }).waitFor({ state: 'attached' });
     assert.deepEqual(await texts(ann.page), ['Before', ...many(0, 150)]);
-    await ann.close();
-    line.close();
-    await own.stop();
   });
 
   test('that cannot be loaded say so there, and come on request', async () => {
     const own = await serve({ limits: LIMITS });
     const bot = await agent(own.url, 'Bot', 'refused');
     await sayMany(bot, 150);
-    const ann = await person(browser, own.url, { expected: /status of 500/ });
+    const ann = await person(own.url, { expected: /status of 500/ });
     await ann.join('Ann', 'refused');
     await ann.said('Message 149');
     const answer = { status: 500, contentType: 'application/json', body: JSON.stringify({ error: { code: 'broken', message: 'The past is out of reach' } }) };
@@ -121,7 +105,5 @@ describe('older messages', () => {
     await ann.page.getByRole('button', { name: 'Older messages' }).click();
     await ann.page.getByText('Message 0', { exact: true }).waitFor({ state: 'attached' });
     assert.deepEqual(await texts(ann.page), many(0, 150));
-    await ann.close();
-    await own.stop();
   });
 });

@@ -1,22 +1,13 @@
 // The page on a phone, with and without a keyboard on the screen, and its names at every width.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { agent, endServers, launch, person, serve, sound } from './stage.mjs';
+import { before, describe, test } from 'node:test';
+import { agent, button, person, serve, sound } from './stage.mjs';
 
-let browser;
 let server;
 before(async () => {
-  browser = await launch();
-  server = await serve();
+  server = await serve({ shared: true });
 });
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  endServers();
-});
-
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 
 const PHONE = { width: 390, height: 844, mobile: true };
 // A phone whose keyboard is up, a small one, and one that lies on its side.
@@ -54,7 +45,7 @@ describe('on a phone', () => {
   for (const colorScheme of ['light', 'dark']) {
     test(`the composer is in view, with the keyboard and without (${colorScheme})`, async () => {
       const room = `pocket ${colorScheme}`;
-      const ann = await person(browser, server.url, { ...PHONE, colorScheme });
+      const ann = await person(server.url, { ...PHONE, colorScheme });
       const bot = await agent(server.url, `Pocket bot ${colorScheme}`, room);
       for (let n = 0; n < 12; n += 1) await bot.say(`Message ${n}, long enough to take two lines on a screen as narrow as this one is.`);
       await ann.join(`Pocket Ann ${colorScheme}`, room);
@@ -75,12 +66,11 @@ describe('on a phone', () => {
       await ann.page.locator('.draft').waitFor();
       await ann.page.getByLabel('Your message').fill(draft);
       await look('writes');
-      await ann.close();
     });
   }
 
   test('a page with no height for the log scrolls', async () => {
-    const ann = await person(browser, server.url, { ...PHONE, width: 320, height: 256 });
+    const ann = await person(server.url, { ...PHONE, width: 320, height: 256 });
     await agent(server.url, 'Low bot', 'low');
     await ann.join('Low Ann', 'low');
     assert.ok((await place(ann.page, '.log')).height >= 100);
@@ -88,11 +78,10 @@ describe('on a phone', () => {
     const { top, bottom } = await place(ann.page, '.composer button[type=submit]');
     assert.ok(top >= 0 && bottom <= 256, `at ${top} to ${bottom}`);
     await sound(ann.page, 'phone-320x256');
-    await ann.close();
   });
 
   test('a keyboard that covers the page leaves the composer above it', async () => {
-    const ann = await person(browser, server.url, PHONE);
+    const ann = await person(server.url, PHONE);
     await ann.join('Covered Ann', 'covered');
     // This is what Safari on an iPhone reports: the page keeps its height, and less of it is seen.
     const cover = (height, offsetTop) => ann.page.evaluate(([h, top]) => {
@@ -106,11 +95,10 @@ describe('on a phone', () => {
     assert.ok((await place(ann.page, '.composer')).bottom <= 540);
     await cover(844, 0);
     assert.equal((await place(ann.page, '#page')).height, 844);
-    await ann.close();
   });
 
   test('the members take the place of the log, and give it back', async () => {
-    const ann = await person(browser, server.url, PHONE);
+    const ann = await person(server.url, PHONE);
     await ann.join('Member Ann', 'folded');
     await agent(server.url, 'Folded bot', 'folded');
     const members = ann.page.getByRole('complementary');
@@ -122,7 +110,6 @@ describe('on a phone', () => {
     await sound(ann.page, 'phone-members');
     await here.click();
     await ann.page.getByRole('log').waitFor();
-    await ann.close();
   });
 });
 
@@ -131,7 +118,7 @@ describe('names', () => {
 
   test('do not break into letters', async () => {
     const room = 'Rooms of the constitutional convention';
-    const ann = await person(browser, server.url, { width: 1280, height: 900 });
+    const ann = await person(server.url, { width: 1280, height: 900 });
     await ann.join('Maximiliane Wolfeschlegelstein', room);
     for (const name of LONG) {
       const bot = await agent(server.url, name, room);
@@ -155,14 +142,13 @@ describe('names', () => {
       await ann.page.setViewportSize({ width, height });
       await sound(ann.page, `names-home-${width}`);
     }
-    await ann.close();
   });
 
   test('of one long word leave everything in its place', async () => {
     // The widest letters, as many as a name may have.
     const long = (first) => first + 'W'.repeat(63);
     const room = long('R');
-    const ann = await person(browser, server.url, { width: 1280, height: 900 });
+    const ann = await person(server.url, { width: 1280, height: 900 });
     const [holder, waiter] = [await agent(server.url, long('A'), room), await agent(server.url, long('B'), room)];
     await holder.say('Here I am');
     await holder.tool('talking_stick');
@@ -205,11 +191,10 @@ describe('names', () => {
     await ann.page.goto(server.url);
     await ann.page.getByText('You were here as').waitFor();
     await look('left');
-    await ann.close();
   });
 
   test('of a pair are in both lists of members', async () => {
-    const [ann, ben] = [await person(browser, server.url), await person(browser, server.url)];
+    const [ann, ben] = [await person(server.url), await person(server.url)];
     for (const [{ page }, name] of [[ann, 'First of two'], [ben, 'Second of two']]) {
       await page.getByLabel('Your name').nth(1).fill(name);
       await button(page, 'Find a partner').click();
@@ -222,7 +207,5 @@ describe('names', () => {
       await rows.filter({ hasText: theirs }).getByRole('button', { name: /Report/ }).waitFor();
       assert.equal(await rows.count(), 2);
     }
-    await ann.close();
-    await ben.close();
   });
 });

@@ -1,22 +1,14 @@
 // People come back: after a restart of the server, a reload, or in the next tab.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { OPERATOR, agent, endServers, everywhere, launch, person, serve, sound, wire } from './stage.mjs';
+import { before, describe, test } from 'node:test';
+import { OPERATOR, agent, button, everywhere, person, serve, sound, wire } from './stage.mjs';
 
-let browser;
 let server;
 before(async () => {
-  browser = await launch();
-  server = await serve();
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-  endServers();
+  server = await serve({ shared: true });
 });
 
-const button = (page, name) => page.getByRole('button', { name, exact: true });
 const told = (page, text) => page.getByRole('log').locator('.told').getByText(text);
 const UNREACHABLE = /Failed to load resource: net::ERR_|status of 401/;
 
@@ -30,7 +22,7 @@ async function operate(url, what, body) {
 describe('a restart that forgets all', () => {
   test('leaves what was said readable beside the way back', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { width: 390, height: 844, mobile: true, expected: UNREACHABLE });
+    const ann = await person(own.url, { width: 390, height: 844, mobile: true, expected: UNREACHABLE });
     await ann.join('Phoenix', 'ashes');
     const bot = await agent(own.url, 'Ash bot', 'ashes');
     for (let n = 0; n < 12; n += 1) await bot.say(`Before ${n}`);
@@ -58,13 +50,11 @@ describe('a restart that forgets all', () => {
     await (await agent(next.url, 'New bot', 'ashes')).say('After');
     await ann.said('After');
     await sound(ann.page, 'restarted-joined');
-    await ann.close();
-    await next.stop();
   });
 
   test('keeps what was said, also after a copy of the tab has closed', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { expected: UNREACHABLE });
+    const ann = await person(own.url, { expected: UNREACHABLE });
     await ann.join('Phoenix', 'ashes');
     const bot = await agent(own.url, 'Ash bot', 'ashes');
     await bot.say('Before');
@@ -80,28 +70,24 @@ describe('a restart that forgets all', () => {
     await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
     await ann.page.getByRole('log').getByText('You joined again here.').waitFor();
     await ann.said('Before');
-    await ann.close();
-    await next.stop();
   });
 
   test('says at the way back that the name is taken by now', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { expected: /net::ERR_|status of 4/ });
+    const ann = await person(own.url, { expected: /net::ERR_|status of 4/ });
     await ann.join('Phoenix', 'ashes');
     await own.stop();
     const next = await serve({ port: own.port });
     await (await agent(next.url, 'Phoenix', 'elsewhere')).tool('list_users');
     await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
     await ann.page.locator('.ended').getByRole('alert').getByText('That name is taken').waitFor();
-    await ann.close();
-    await next.stop();
   });
 });
 
 describe('a reload', () => {
   test('keeps what happened in a room, and not only what was said', async () => {
     const own = await serve();
-    const ann = await person(browser, own.url, { expected: /status of 40/ });
+    const ann = await person(own.url, { expected: /status of 40/ });
     await ann.join('Reloader', 'notices');
     const bot = await agent(own.url, 'Passer-by', 'notices');
     await bot.say('said in between');
@@ -125,8 +111,6 @@ describe('a reload', () => {
     await ann.page.reload();
     await ann.page.getByRole('heading', { name: 'Join a room' }).waitFor();
     assert.equal(await ann.page.getByRole('navigation', { name: 'Your rooms' }).count(), 0);
-    await ann.close();
-    await own.stop();
   });
 });
 
@@ -142,7 +126,7 @@ describe('a tab that closes', () => {
   }
 
   test('leaves its name to the next one', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Owner', 'tabs');
     // A second tab is another participant as long as the first is open.
     const beside = await ann.page.context().newPage();
@@ -164,11 +148,10 @@ describe('a tab that closes', () => {
     assert.deepEqual(await page.evaluate(() => Object.keys(localStorage)), []);
     const { users } = await bot.tool('list_users');
     assert.deepEqual(users.map((user) => user.display_name), ['Owner', 'Tab bot']);
-    await ann.close();
   });
 
   test('has its name also where the owner types it', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Typist', 'typed');
     const page = await nextTab(ann);
     await page.getByLabel('Your name').first().fill('Typist');
@@ -176,7 +159,6 @@ describe('a tab that closes', () => {
     await button(page, 'Join').click();
     await page.getByRole('heading', { level: 1, name: 'another' }).waitFor();
     await page.getByRole('navigation', { name: 'Your rooms' }).getByRole('link', { name: 'typed' }).waitFor();
-    await ann.close();
   });
 
   test('of another browser holds its name, which says so', async () => {
@@ -184,30 +166,26 @@ describe('a tab that closes', () => {
     await (await agent(own.url, 'Elsewhere', 'first')).tool('list_users');
     // To its own address, one who is away gives way.
     const apart = await wire(own.port, '127.0.0.2');
-    const ann = await person(browser, apart.url, { expected: /status of 409/ });
+    const ann = await person(apart.url, { expected: /status of 409/ });
     await ann.page.getByText('Nobody is here yet.').waitFor();
     await ann.page.getByLabel('Your name').first().fill('elsewhere');
     await button(ann.page, 'Join').click();
     await ann.page.locator('.fault').getByText(/somebody who is away has it.*If that is you, go on in the browser where you took it.* for 24 h 0 min loses its name/).waitFor();
     await everywhere(ann.page, 'name-away');
-    await ann.close();
-    apart.close();
-    await own.stop();
   });
 
   test('is signed out from the next one', async () => {
-    const ann = await person(browser, server.url);
+    const ann = await person(server.url);
     await ann.join('Leaver', 'leaving');
     const page = await nextTab(ann);
     await button(page, 'Sign out Leaver').click();
     await page.getByText('You were here as').waitFor({ state: 'detached' });
     await agent(server.url, 'Leaver', 'elsewhere');
-    await ann.close();
   });
 });
 
 test('a browser that forbids storage shows the page all the same', async () => {
-  const ann = await person(browser, server.url);
+  const ann = await person(server.url);
   await ann.page.addInitScript(() => {
     for (const name of ['localStorage', 'sessionStorage']) {
       Object.defineProperty(globalThis, name, { get() { throw new DOMException('forbidden', 'SecurityError'); } });

@@ -1,5 +1,5 @@
 // The fixtures of the page's tests: a server, a browser, a page for each person, and agents on
-// plain HTTP.
+// plain HTTP. What a test starts ends with it.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, afterEach, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
 const screenshots = process.env.SCREENSHOTS;
@@ -26,15 +27,26 @@ function tokens(name, token) {
   return path;
 }
 
+let browser;
+// Ends what the test has started.
+const ends = [];
 // Running servers. A server that a failed test left behind would keep this process from ending.
 const running = new Set();
 
-export function endServers() {
+before(async () => {
+  browser = await launch();
+});
+afterEach(async () => {
+  while (ends.length > 0) await ends.pop()();
+});
+after(async () => {
+  await browser?.close();
   for (const process_ of running) process_.kill('SIGKILL');
-}
+});
 
-// Starts the server, and waits until it prints its address.
-export async function serve({ guests = false, port = 0, limits = [], data = null, realms = null } = {}) {
+// Starts the server, and waits until it prints its address. A `shared` one is there for all tests of a
+// file.
+export async function serve({ guests = false, port = 0, limits = [], data = null, realms = null, shared = false } = {}) {
   const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
   if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
   if (data) words.push('--data', join(folder, data));
@@ -56,8 +68,9 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
   const stop = () => new Promise((done) => {
     process_.removeAllListeners('exit');
     process_.once('exit', done);
-    process_.kill('SIGTERM');
+    if (!running.has(process_) || !process_.kill('SIGTERM')) done();
   });
+  if (!shared) ends.push(stop);
   return {
     url,
     port: Number(new URL(url).port),
@@ -91,23 +104,24 @@ export async function wire(port, localAddress = '127.0.0.1') {
     far.pipe(near);
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const cut = () => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
+  ends.push(() => {
+    cut();
+    server.close();
+  });
   return {
+    cut,
     url: `http://127.0.0.1:${server.address().port}`,
-    cut() {
-      isCut = true;
-      for (const socket of open) socket.destroy();
-    },
     mend() {
       isCut = false;
-    },
-    close() {
-      this.cut();
-      server.close();
     },
   };
 }
 
-export async function launch() {
+async function launch() {
   mkdirSync(screenshots, { recursive: true });
   return chromium.launch({
     executablePath: process.env.BROWSER_PROGRAM,
@@ -118,7 +132,7 @@ export async function launch() {
 
 // A person with a page open. The page's errors are collected; `expected` tells which are allowed. With
 // a `clock` the test may move the page's time.
-export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', mobile = false, expected = null, clock = null } = {}) {
+export async function person(url, { width = 1280, height = 860, colorScheme = 'light', mobile = false, expected = null, clock = null } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce', isMobile: mobile, hasTouch: mobile });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
@@ -137,6 +151,13 @@ export async function person(browser, url, { width = 1280, height = 860, colorSc
     if (origin !== new URL(url).origin) complaints.push(`asked ${origin}`);
     if (/h_|handle=/.test(request.url())) complaints.push(`a handle in ${request.url()}`);
   });
+  // Ends its visit. Its page has told of no error.
+  const close = async () => {
+    if (ends.includes(close)) ends.splice(ends.indexOf(close), 1);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  };
+  ends.push(close);
   await page.goto(url);
   await page.locator('main h1').waitFor();
   return {
@@ -152,10 +173,7 @@ export async function person(browser, url, { width = 1280, height = 860, colorSc
       await page.locator('.line-state p').waitFor({ state: 'detached' });
     },
     said: (text) => page.getByRole('log').getByText(text, { exact: true }).waitFor(),
-    async close() {
-      assert.deepEqual(complaints, []);
-      await context.close();
-    },
+    close,
   };
 }
 
@@ -249,6 +267,8 @@ export async function sound(page, name) {
   assert.deepEqual(found, [], name);
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
+
+export const button = (page, name) => page.getByRole('button', { name, exact: true });
 
 // Checks the page at both widths and in both colour schemes.
 export async function everywhere(page, name) {

@@ -3,7 +3,7 @@
 mod command_line;
 mod full_pipes;
 mod paused;
-mod program;
+pub(crate) mod program;
 mod realms;
 mod stopping;
 mod tokens;

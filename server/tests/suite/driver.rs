@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use chat_core::config::RateLimit;
+use chat_core::config::{RateLimit, StickRule};
 use chat_core::{
     Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
     Reader, Reject, Reply, Response, SecretHash, Span, Time,
@@ -145,13 +145,22 @@ fn ask(client: &NodeClient, request: Call) -> tokio::task::JoinHandle<Answered> 
     tokio::spawn(async move { client.call(Address(1), request).await })
 }
 
+/// The answer to a request that is accepted.
+async fn accepted(client: &NodeClient, request: Request) -> Response {
+    let answered = client.call(Address(1), request).await;
+    answered.outcome.expect("it is accepted")
+}
+
 async fn logged_in(client: &NodeClient, n: u8) {
-    let answered = client.call(Address(1), login(n)).await;
-    assert!(
-        matches!(answered.outcome, Ok(Response::Done(Reply::LoggedIn { .. }))),
-        "{:?}",
-        answered.outcome
-    );
+    let response = accepted(client, login(n)).await;
+    let is_in = matches!(response, Response::Done(Reply::LoggedIn { .. }));
+    assert!(is_in, "{response:?}");
+}
+
+#[track_caller]
+fn assert_unstored(refused: &Reject) {
+    let is_it = matches!(refused, Reject::StorageUnavailable { .. });
+    assert!(is_it, "{refused:?}");
 }
 
 /// Waits until the node's load satisfies `wanted`.
@@ -188,21 +197,10 @@ async fn a_failed_append_refuses_its_calls_and_heals() {
     journal.commit().await;
     let call = ask(&client, login(1));
     journal.fail().await;
-    let refused = call.await.unwrap().outcome;
-    assert!(
-        matches!(refused, Err(Reject::StorageUnavailable { .. })),
-        "{refused:?}"
-    );
+    assert_unstored(&call.await.unwrap().outcome.unwrap_err());
     journal.loosen();
-    loop {
-        let again = client.call(Address(1), login(1)).await.outcome;
-        match again {
-            Ok(_) => break,
-            Err(reject) => assert!(
-                matches!(reject, Reject::StorageUnavailable { .. }),
-                "{reject:?}"
-            ),
-        }
+    while let Err(reject) = client.call(Address(1), login(1)).await.outcome {
+        assert_unstored(&reject);
         tokio::task::yield_now().await;
     }
 }
@@ -241,10 +239,7 @@ async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
         }
         late.abort();
     };
-    assert!(
-        matches!(refused, Err(Reject::StorageUnavailable { .. })),
-        "{refused:?}"
-    );
+    assert_unstored(&refused.unwrap_err());
     assert!(!call.is_finished());
     journal.commit().await;
     assert!(call.await.unwrap().outcome.is_ok());
@@ -302,13 +297,7 @@ async fn a_dropped_call_is_forgotten_by_the_driver() {
     let (client, _running) = start_loose(Config::default()).await;
     logged_in(&client, 1).await;
     // This reads the participant's own arrival, so that the next check waits.
-    assert!(
-        client
-            .call(Address(1), check(1, Span::ZERO))
-            .await
-            .outcome
-            .is_ok()
-    );
+    accepted(&client, check(1, Span::ZERO)).await;
     let waits = ask(&client, check(1, Span::secs(50)));
     until(&client, |load| load.parked == 1).await;
     waits.abort();
@@ -319,6 +308,15 @@ async fn stream(client: &NodeClient, n: u8) -> EventStream {
     let reader = Reader::ReaderId(secret(n + 100));
     let opened = client.open_stream(Address(1), reader, None).await;
     opened.expect("a stream of one who is registered").0
+}
+
+/// Limits under which one may say much.
+fn talkative() -> Config {
+    Config {
+        rate_limit: RateLimit::None,
+        stick: StickRule::Optional,
+        ..Config::default()
+    }
 }
 
 fn say(n: u8, text: &str) -> Call {
@@ -336,12 +334,7 @@ fn say(n: u8, text: &str) -> Call {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_nothing_holds_nobody_up_and_misses_nothing_within_its_inbox() {
     const SAID: u64 = 300;
-    let config = Config {
-        rate_limit: RateLimit::None,
-        stick: chat_core::config::StickRule::Optional,
-        ..Config::default()
-    };
-    let (client, _running) = start_loose(config).await;
+    let (client, _running) = start_loose(talkative()).await;
     for n in 1..=3 {
         logged_in(&client, n).await;
     }
@@ -355,11 +348,7 @@ async fn a_reader_that_takes_nothing_holds_nobody_up_and_misses_nothing_within_i
         }
     });
     for n in 0..SAID {
-        let said = client
-            .call(Address(1), say(1, &n.to_string()))
-            .await
-            .outcome;
-        assert!(said.is_ok(), "{said:?}");
+        accepted(&client, say(1, &n.to_string())).await;
     }
     reads.await.unwrap();
     let mut next = None;
@@ -389,7 +378,7 @@ async fn a_stream_that_is_dropped_is_closed_and_one_that_is_forgotten_ends() {
         key: None,
         command: Command::Unregister,
     };
-    assert!(client.call(Address(1), leaves).await.outcome.is_ok());
+    accepted(&client, leaves).await;
     loop {
         match kept.next().await {
             Delivery::End(why) => break assert_eq!(why, Ending::Forgotten),
@@ -401,24 +390,13 @@ async fn a_stream_that_is_dropped_is_closed_and_one_that_is_forgotten_ends() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_first_delivers_the_events_of_streams() {
     const SAID: u64 = 200;
-    let config = Config {
-        rate_limit: RateLimit::None,
-        stick: chat_core::config::StickRule::Optional,
-        ..Config::default()
-    };
-    let (client, running) = start_loose(config).await;
+    let (client, running) = start_loose(talkative()).await;
     for n in 1..=2 {
         logged_in(&client, n).await;
     }
     let mut reader = stream(&client, 2).await;
     for n in 0..SAID {
-        assert!(
-            client
-                .call(Address(1), say(1, &n.to_string()))
-                .await
-                .outcome
-                .is_ok()
-        );
+        accepted(&client, say(1, &n.to_string())).await;
     }
     client.stop(std::time::Instant::now() + std::time::Duration::from_secs(30));
     let mut count = 0;

@@ -1,6 +1,6 @@
 //! A server that is killed and restarted on its journal keeps everything it accepted.
 
-mod client;
+pub(crate) mod client;
 #[cfg(feature = "postgres")]
 mod copy;
 mod damage;
@@ -26,8 +26,7 @@ use serde_json::json;
 
 #[test]
 fn a_clean_stop_leaves_a_snapshot_and_the_next_start_replays_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     let sent = server
         .connect()
@@ -54,8 +53,7 @@ fn snapshots(folder: &Path) -> usize {
 
 #[test]
 fn a_second_server_is_refused_the_folder() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let Refused { code, why } = Server::refused(folder.path(), &[]);
     assert_eq!(code, Some(1));
     assert!(
@@ -67,8 +65,7 @@ fn a_second_server_is_refused_the_folder() {
 
 #[test]
 fn a_lost_end_is_refused_and_an_accepted_loss_starts() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     server.kill();
     // The WAL is missing, as after a disk that reported a write that it had not done.

@@ -16,5 +16,5 @@ mod stalled;
 mod stream;
 #[cfg(target_os = "linux")]
 mod takeover;
-mod tokens;
+pub(crate) mod tokens;
 mod world;

@@ -3,9 +3,11 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Deref;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -34,57 +36,32 @@ pub(crate) fn binary_with(words: &[&str]) -> Command {
     command
 }
 
+/// Waits until this holds.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        thread::yield_now();
+    }
+}
+
 /// Any free port.
 pub(crate) const LISTEN: &[&str] = &["--listen", "127.0.0.1:0"];
 
-/// A running server. It is killed with its value.
-pub(crate) struct Server {
-    child: Mutex<Child>,
-    pub(crate) address: SocketAddr,
-    /// Its log up to the line with its address.
-    pub(crate) before: String,
-    /// The rest of its log, until a test takes it.
-    pub(crate) log: Option<BufReader<ChildStderr>>,
-}
+/// A process, which is killed with its value.
+pub(crate) struct Started(Mutex<Child>);
 
-impl Server {
-    /// Starts a server with these words, on a free port unless they name one.
-    pub(crate) fn start(words: &[&str]) -> Self {
-        let mut command = binary_with(words);
-        if !words.contains(&"--listen") {
-            command.args(LISTEN);
-        }
-        Self::start_as(&mut command)
+impl Started {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(Mutex::new(command.spawn().expect("the binary starts")))
     }
 
-    /// Starts the server by this command, and waits until it listens.
-    pub(crate) fn start_as(command: &mut Command) -> Self {
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the binary starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut before = String::new();
-        let address = loop {
-            let from = before.len();
-            let read = log.read_line(&mut before).expect("text");
-            assert!(read > 0, "it did not start: {before}");
-            let line = &before[from..];
-            if line.contains("listens")
-                && let Some((_, rest)) = line.split_once("http://")
-            {
-                let address = rest.trim().split('"').next().expect("a text");
-                break address.parse().expect("an address");
-            }
-        };
-        Self {
-            child: Mutex::new(child),
-            address,
-            before,
-            log: Some(log),
-        }
+    pub(crate) fn child_mut(&mut self) -> &mut Child {
+        self.0.get_mut().expect("no test panics with it")
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().expect("no test panics with it")
+        self.0.lock().expect("no test panics with it")
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -111,6 +88,79 @@ impl Server {
     /// Waits for its end; returns its exit code.
     pub(crate) fn exit_code(&self) -> Option<i32> {
         self.child().wait().expect("it was started").code()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Ok(child) = self.0.get_mut() {
+            // The process may have exited already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A running server.
+pub(crate) struct Server {
+    process: Started,
+    pub(crate) address: SocketAddr,
+    /// Its log up to the line with its address.
+    pub(crate) before: String,
+    /// The rest of its log, until a test takes it.
+    pub(crate) log: Option<BufReader<ChildStderr>>,
+}
+
+impl Deref for Server {
+    type Target = Started;
+
+    fn deref(&self) -> &Started {
+        &self.process
+    }
+}
+
+impl Server {
+    /// Starts a server with these words, on a free port unless they name one.
+    pub(crate) fn start(words: &[&str]) -> Self {
+        let mut command = binary_with(words);
+        if !words.contains(&"--listen") {
+            command.args(LISTEN);
+        }
+        Self::start_as(&mut command)
+    }
+
+    /// Starts the server by this command, and waits until it listens.
+    pub(crate) fn start_as(command: &mut Command) -> Self {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = Started::start(command);
+        let log = process.child_mut().stderr.take();
+        let mut log = BufReader::new(log.expect("a pipe"));
+        let mut before = String::new();
+        let address = loop {
+            let from = before.len();
+            let read = log.read_line(&mut before).expect("text");
+            assert!(read > 0, "it did not start: {before}");
+            let line = &before[from..];
+            if line.contains("listens")
+                && let Some((_, rest)) = line.split_once("http://")
+            {
+                let address = rest.trim().split('"').next().expect("a text");
+                break address.parse().expect("an address");
+            }
+        };
+        Self {
+            process,
+            address,
+            before,
+            log: Some(log),
+        }
+    }
+
+    /// Kills it, and starts another with these words at its address.
+    pub(crate) fn again(&self, words: &[&str]) -> Self {
+        self.kill();
+        let address = self.address.to_string();
+        Self::start(&[&["--listen", &address], words].concat())
     }
 
     /// Shuts it down; returns its exit code.
@@ -153,27 +203,27 @@ impl Server {
 
     /// The value of the metric `name`, for a caller with this token.
     pub(crate) fn figure_as(&self, token: &str, name: &str) -> u64 {
+        let text = self.metrics_as(token);
+        figure_in(&text, name).unwrap_or_else(|| panic!("no {name} in {text}"))
+    }
+
+    /// The value of the metric `name`, if there is one.
+    pub(crate) fn try_figure(&self, name: &str) -> Option<u64> {
+        figure_in(&self.metrics_as(""), name)
+    }
+
+    fn metrics_as(&self, token: &str) -> String {
         let answer = self.connect_as(token).exchange("GET /metrics", &[], "");
-        let text = answer.expect("it is answered").body;
-        let mut lines = text.lines();
-        let figure = lines.find_map(|line| {
-            let named = line.strip_prefix("talking_stick_").unwrap_or(line);
-            named.strip_prefix(name)?.strip_prefix(' ')
-        });
-        figure
-            .and_then(|figure| figure.parse().ok())
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
+        answer.expect("it is answered").body
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Ok(child) = self.child.get_mut() {
-            // The process may have exited already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+/// The value of the metric `name` in this text.
+fn figure_in(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let named = line.strip_prefix("talking_stick_").unwrap_or(line);
+        named.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()
+    })
 }
 
 /// A response. The body of a stream is not read.
@@ -194,6 +244,20 @@ impl Answer {
 
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+
+    /// The error code of a refusal, in either format.
+    pub(crate) fn code(&self) -> String {
+        let json = self.json();
+        let error = json["error"]["data"].get("error").unwrap_or(&json["error"]);
+        error["code"].as_str().expect("a code").to_owned()
+    }
+
+    /// Checks that it is a refusal with this status and code.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) {
+        let refused = (self.status, &*self.code());
+        assert_eq!(refused, (status, code), "{}", self.body);
     }
 }
 

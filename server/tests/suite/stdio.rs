@@ -163,9 +163,7 @@ fn a_client_whose_server_was_restarted_registers_again_by_itself() {
     let url = server.url();
     let mut ann = Client::introduced(&["--connect", &url]);
     let first = ann.call("login", &json!({ "username": "Ann", "room": "attic" }));
-    server.kill();
-    let address = server.address.to_string();
-    let server = Server::start(&["--listen", &address]);
+    let server = server.again(&[]);
     let users = ann.call("list_users", &json!({}));
     assert_eq!(users["users"][0]["display_name"], "Ann", "{users}");
     assert_eq!(users["users"].as_array().map(Vec::len), Some(1));

@@ -234,17 +234,6 @@ impl Reservation {
         Ok(())
     }
 
-    /// Transfers the amount to another source.
-    #[must_use]
-    pub fn given_to(mut self, source: Source) -> Self {
-        let mut used = lock(&self.pool.used);
-        used.remove(self.source, self.amount);
-        used.add(source, self.amount);
-        drop(used);
-        self.source = source;
-        self
-    }
-
     /// Shrinks the amount to `to`.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
@@ -303,18 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_passed_to_another_source_counts_for_it() {
+    fn the_source_with_most_is_known_to_those_with_less() {
         let (pool, ann, ben) = (pool(), Source(1), Source(2));
-        let (most, less) = (pool.take(ann, 6).unwrap(), pool.take(ben, 4).unwrap());
+        let _held = (pool.take(ann, 6).unwrap(), pool.take(ben, 4).unwrap());
         assert_eq!(
             (pool.more_than(ben), pool.more_than(ann)),
             (Some(ann), None)
         );
-        let most = most.given_to(ben);
-        assert_eq!((pool.held(), pool.most_of_one()), (10, 10));
-        assert_eq!(pool.more_than(ann), Some(ben));
-        drop((most, less));
-        assert!(lock(&pool.used).of.is_empty());
     }
 
     #[test]

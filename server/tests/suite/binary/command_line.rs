@@ -6,19 +6,15 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::binary::program::ran;
-use crate::process::{Server, binary_with};
+use crate::binary::program::{ran, ran_as, says};
+use crate::process::{LISTEN, Server, binary_with};
+use crate::stage::file_with;
 
 #[test]
 fn a_place_that_is_taken_is_told_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let (code, _, said) = ran(&["--listen", &address]);
-    assert_eq!(code, Some(1));
-    assert!(
-        said.contains(&address) && said.contains("--listen"),
-        "{said}"
-    );
+    let said = says(&["--listen", &address], 1, &[&address, "--listen"]);
     assert!(!said.contains('\x1b'), "no colour in a pipe: {said}");
 }
 
@@ -119,20 +115,12 @@ fn help_fits_a_terminal_of_eighty_columns() {
 }
 
 #[test]
-fn the_demonstration_plays_once_and_ends() {
-    let (code, out, said) = ran(&["demo", "--once", "--pace", "1ms", "--listen", "127.0.0.1:0"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("listens on http://127.0.0.1:"), "{said}");
-    assert!(out.contains("talking stick"), "{out}");
-}
-
-#[test]
 fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
     let mut command = binary_with(&["--grace=1s"]);
     let said = |command: &mut Command| {
-        let output = command.output().expect("the binary starts");
-        assert_eq!(output.status.code(), Some(2));
-        String::from_utf8(output.stderr).expect("text")
+        let (code, _, said) = ran_as(command);
+        assert_eq!(code, Some(2), "{said}");
+        said
     };
     command.env("TALKING_STICK_GRACE", "soon");
     command.arg("--no-such-flag");
@@ -161,12 +149,8 @@ fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
 #[test]
 fn an_unknown_variable_is_refused_with_the_closest_one() {
     let mut command = binary_with(&[]);
-    let output = command
-        .env("TALKING_STICK_LIMIT", "stick=optional")
-        .output();
-    let output = output.expect("the binary starts");
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).expect("text");
+    let (code, _, said) = ran_as(command.env("TALKING_STICK_LIMIT", "stick=optional"));
+    assert_eq!(code, Some(2));
     assert!(
         said.contains("`TALKING_STICK_LIMIT`; did you mean `TALKING_STICK_LIMITS`?"),
         "{said}"
@@ -183,14 +167,12 @@ fn a_switch_takes_one_and_zero_from_its_variable() {
         ("true", "keeps nothing"),
     ] {
         let mut command = binary_with(&words[..2]);
-        let output = command.env("TALKING_STICK_IN_MEMORY", value).output();
-        let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
+        let (_, _, said) = ran_as(command.env("TALKING_STICK_IN_MEMORY", value));
         assert!(said.contains(wanted), "{said}");
     }
     // Nothing is wrong but the grace.
     let mut command = binary_with(&words);
-    let output = command.env("TALKING_STICK_IN_MEMORY", "0").output();
-    let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
+    let (_, _, said) = ran_as(command.env("TALKING_STICK_IN_MEMORY", "0"));
     assert!(said.contains("--grace"), "{said}");
 }
 
@@ -224,39 +206,26 @@ fn a_folder_that_cannot_be_used_is_told_with_what_to_do() {
         (vec!["restore", file, "--data", new], "it is no folder"),
         (vec!["man", &below], "not a directory"),
     ] {
-        let (code, _, said) = ran(&words);
-        assert_eq!(code, Some(1), "{words:?}: {said}");
-        assert!(said.contains(wanted), "{words:?}: {said}");
-        assert!(!said.contains("os error"), "{words:?}: {said}");
+        says(&words, 1, &[wanted]);
     }
-    let (code, _, said) = ran(&[
-        "--data",
-        new,
-        "--auth-tokens",
-        absent,
-        "--listen",
-        "127.0.0.1:0",
-    ]);
-    assert_eq!(code, Some(2), "{said}");
+    let words = ["--data", new, "--auth-tokens", absent];
+    says(&[&words[..], LISTEN].concat(), 2, &[]);
     assert!(!std::path::Path::new(new).exists());
 }
 
 #[test]
 fn an_address_that_is_not_of_this_machine_is_told_as_such() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let tokens = folder.path().join("tokens");
-    std::fs::write(&tokens, format!("ann {:064}", 7)).expect("room on the disk");
+    let (_file, tokens) = file_with(&format!("ann {:064}", 7));
     // An address of RFC 5737, which no machine has.
-    let (code, _, said) = ran(&[
-        "--listen",
-        "192.0.2.1:8894",
+    let listen = ["--listen", "192.0.2.1:8894"];
+    let allow = [
         "--allow-hosts",
         "chat.example.org",
         "--auth-tokens",
-        tokens.to_str().expect("text"),
-    ]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("this machine has no such address"), "{said}");
+        &tokens,
+    ];
+    let words = [listen.as_slice(), &allow].concat();
+    let said = says(&words, 1, &["this machine has no such address"]);
     assert!(!said.contains("another server"), "{said}");
 }
 
@@ -266,17 +235,16 @@ fn a_wrong_file_is_told_before_a_taken_address() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let words = ["--listen", &address, "--auth-tokens", "no-such-tokens"];
-    let (code, _, said) = ran(&words);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("no-such-tokens"), "{said}");
+    says(&words, 2, &["no-such-tokens"]);
 }
 
 #[test]
-fn localhost_is_an_address() {
-    let (code, _, said) = ran(&["demo", "--once", "--pace", "1ms", "--listen", "localhost:0"]);
+fn the_demonstration_plays_once_and_ends_and_localhost_is_an_address() {
+    let (code, out, said) = ran(&["demo", "--once", "--pace", "1ms", "--listen", "localhost:0"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("listens on http://127.0.0.1:"), "{said}");
     assert!(!said.contains("fewer connections"), "{said}");
+    assert!(out.contains("talking stick"), "{out}");
 }
 
 #[test]
@@ -286,8 +254,7 @@ fn completions_and_manual_pages_are_of_every_command() {
     assert!(script.contains("healthcheck") && script.contains("--boss-alertness"));
     let folder = tempfile::tempdir().expect("a folder");
     let pages = folder.path().join("man1");
-    let (code, _, said) = ran(&["man", pages.to_str().expect("text")]);
-    assert_eq!(code, Some(0), "{said}");
+    says(&["man", pages.to_str().expect("text")], 0, &[]);
     for name in ["talking-stick", "talking-stick-stdio"] {
         let page = std::fs::read_to_string(pages.join(format!("{name}.1"))).expect("a page");
         assert!(page.contains(".TH talking-stick"), "{page}");
@@ -298,14 +265,10 @@ fn completions_and_manual_pages_are_of_every_command() {
 fn a_server_that_takes_calls_is_healthy_and_none_is_not() {
     let server = Server::start(&[]);
     let address = server.address.to_string();
-    assert_eq!(ran(&["healthcheck", "--listen", &address]).0, Some(0));
+    let words = ["healthcheck", "--listen", &address];
+    says(&words, 0, &[]);
     drop(server);
-    let (code, _, said) = ran(&["healthcheck", "--listen", &address]);
-    assert_eq!(code, Some(1));
-    assert!(
-        said.contains(&address) && said.contains("--listen"),
-        "{said}"
-    );
+    says(&words, 1, &[&address, "--listen"]);
 }
 
 #[test]

@@ -4,14 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
 use crate::binary::program::limited;
-use crate::process::{Connection, PATIENCE, binary_with};
+use crate::process::{Connection, PATIENCE, Started, binary_with};
+use crate::stage::hello;
 
 /// A full pipe.
 struct FullPipe {
@@ -74,37 +75,6 @@ impl FullPipe {
     fn lines(&self) -> impl Iterator<Item = String> {
         let pipe = File::open(self.path()).expect("a pipe with a writer");
         BufReader::new(pipe).lines().map_while(Result::ok)
-    }
-}
-
-/// A child that is killed if the test fails.
-struct Started(Child);
-
-impl Started {
-    fn start(command: &mut Command) -> Self {
-        Self(command.spawn().expect("the binary starts"))
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.0.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &id]).status();
-        assert!(sent.expect("kill is on every Unix").success());
-    }
-
-    fn is_running(&mut self) -> bool {
-        self.0.try_wait().expect("it was started").is_none()
-    }
-
-    fn end(mut self) -> ExitStatus {
-        self.0.wait().expect("it was started")
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // The process may have exited already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -186,7 +156,7 @@ fn a_server_whose_log_nobody_reads_serves_and_says_later_what_is_lost() {
         assert!(lines.any(|line| line.contains("\"dropped\":")));
         served.process.signal("TERM");
         assert!(lines.any(|line| line.contains("\"stopped\"")));
-        assert_eq!(served.process.end().code(), Some(0));
+        assert_eq!(served.process.exit_code(), Some(0));
     }
 }
 
@@ -220,12 +190,12 @@ fn an_export_waits_for_its_reader_also_where_the_pipe_does_not() {
     let served = Served::start(&["--data", data], Stdio::null(), Stdio::null());
     Connection::open(served.address).register("Ann", "lobby");
     served.process.signal("TERM");
-    assert_eq!(served.process.end().code(), Some(0));
+    assert_eq!(served.process.exit_code(), Some(0));
     let pipe = FullPipe::make();
     let mut command = binary_with(&["export", "--data", data]);
     let exported = Started::start(command.stdout(pipe.impatient_end()));
     assert!(pipe.lines().any(|line| line.contains("\"Ann\"")));
-    assert_eq!(exported.end().code(), Some(0));
+    assert_eq!(exported.exit_code(), Some(0));
 }
 
 #[test]
@@ -233,10 +203,10 @@ fn a_server_whose_log_nobody_reads_obeys_each_signal() {
     let pipe = FullPipe::make();
     let served = Served::start(&TALKATIVE, Stdio::null(), pipe.end());
     served.process.signal("TERM");
-    assert_eq!(served.process.end().code(), Some(0));
+    assert_eq!(served.process.exit_code(), Some(0));
 
     let words = [&TALKATIVE[..], &["--grace", "10m"]].concat();
-    let mut served = Served::start(&words, Stdio::null(), pipe.end());
+    let served = Served::start(&words, Stdio::null(), pipe.end());
     let mut half = Connection::open(served.address);
     assert!(half.write(
         b"POST /register HTTP/1.1\r\nHost: localhost\r\n\
@@ -246,7 +216,7 @@ fn a_server_whose_log_nobody_reads_obeys_each_signal() {
     while served.process.is_running() {
         served.process.signal("TERM");
     }
-    assert_eq!(served.process.end().code(), Some(130));
+    assert_eq!(served.process.exit_code(), Some(130));
 }
 
 #[test]
@@ -261,7 +231,7 @@ fn a_demonstration_that_nobody_reads_goes_on_and_stops() {
     }
     // Its terminal is closed.
     served.process.signal("HUP");
-    assert_eq!(served.process.end().code(), Some(0));
+    assert_eq!(served.process.exit_code(), Some(0));
 }
 
 #[test]
@@ -273,8 +243,9 @@ fn an_error_that_nobody_reads_ends_the_program_all_the_same() {
         &["healthcheck", "--listen", "127.0.0.1:1"],
     ] {
         let pipe = FullPipe::make();
-        let ended = Started::start(binary_with(words).stderr(pipe.end())).end();
-        assert!(matches!(ended.code(), Some(1 | 2)), "{words:?}: {ended}");
+        let started = Started::start(binary_with(words).stderr(pipe.end()));
+        let code = started.exit_code();
+        assert!(matches!(code, Some(1 | 2)), "{words:?}: {code:?}");
     }
 }
 
@@ -288,19 +259,12 @@ fn converse(log: Stdio) -> Started {
     let mut command = binary_with(&["stdio", "--connect", "never"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut started = Started::start(command.stderr(log));
-    let stdin = started.0.stdin.as_mut().expect("a pipe");
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2024-11-05",
-            "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
+    let stdin = started.child_mut().stdin.as_mut().expect("a pipe");
+    let hello = hello("2024-11-05", &json!({}));
     let here = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     writeln!(stdin, "{hello}\n{here}").expect("it reads");
     ping(stdin, 1).expect("it reads");
-    let stdout = started.0.stdout.as_mut().expect("a pipe");
+    let stdout = started.child_mut().stdout.as_mut().expect("a pipe");
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let answered = |line: String| {
         let answer: Value = serde_json::from_str(&line).expect("JSON");
@@ -314,22 +278,22 @@ fn converse(log: Stdio) -> Started {
 fn a_client_on_stdio_is_served_though_nobody_reads_the_log() {
     let pipe = FullPipe::make();
     let mut client = converse(pipe.end());
-    drop(client.0.stdin.take());
-    assert_eq!(client.end().code(), Some(0));
+    drop(client.child_mut().stdin.take());
+    assert_eq!(client.exit_code(), Some(0));
 }
 
 #[test]
 fn a_client_on_stdio_that_reads_no_more_is_served_no_more() {
     let mut client = converse(Stdio::null());
-    drop(client.0.stdout.take());
-    let mut stdin = client.0.stdin.take().expect("a pipe");
+    drop(client.child_mut().stdout.take());
+    let mut stdin = client.child_mut().stdin.take().expect("a pipe");
     // Its standard input stays open.
     while client.is_running() {
         if ping(&mut stdin, 2).is_err() {
             break;
         }
     }
-    assert_eq!(client.end().code(), Some(0));
+    assert_eq!(client.exit_code(), Some(0));
     drop(stdin);
 }
 
@@ -339,10 +303,10 @@ fn a_command_whose_output_nobody_reads_obeys_a_signal() {
     let mut command = binary_with(&["stdio", "--connect", "never"]);
     command.stdin(Stdio::piped()).stdout(pipe.end());
     let mut client = Started::start(command.stderr(Stdio::null()));
-    let stdin = client.0.stdin.as_mut().expect("a pipe");
+    let stdin = client.child_mut().stdin.as_mut().expect("a pipe");
     for id in 0..100 {
         ping(stdin, id).expect("it reads");
     }
     client.signal("TERM");
-    assert!(!client.end().success());
+    assert_ne!(client.exit_code(), Some(0));
 }

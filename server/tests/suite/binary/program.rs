@@ -31,6 +31,18 @@ pub(crate) fn ran(words: &[&str]) -> (Option<i32>, String, String) {
     ran_as(&mut binary_with(words))
 }
 
+/// Runs the binary until it exits with this code; returns its standard error, which has these parts.
+#[track_caller]
+pub(crate) fn says(words: &[&str], code: i32, parts: &[&str]) -> String {
+    let (ended, _, said) = ran(words);
+    assert_eq!(ended, Some(code), "{words:?}: {said}");
+    for part in parts {
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+    assert!(!said.contains("os error"), "{words:?}: {said}");
+    said
+}
+
 /// Runs this command in the same way.
 pub(crate) fn ran_as(command: &mut Command) -> (Option<i32>, String, String) {
     let Output {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::binary::program::{limited, ran};
-use crate::binary::tokens::token_line;
+use crate::binary::program::{limited, says};
 use crate::process::{Connection, LISTEN, Server};
+use crate::stage::{file_with, hello, token_line};
 
 /// Posts to the server, with this token unless it is empty; returns the status and the body.
 fn post(server: &Server, (token, path): (&str, &str), handle: &str, body: &Value) -> (u16, Value) {
@@ -62,17 +62,10 @@ fn realms_share_neither_names_nor_rooms_nor_handles() {
 
 #[test]
 fn a_host_or_a_token_names_a_realm_and_a_token_of_one_is_unknown_in_others() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
     let of_arena = token_line("ben", "sesame").replace('\n', " realm=arena\n");
-    let lines = token_line("ann", "sesame-too") + &of_arena;
-    std::fs::write(file.path(), lines).expect("room on the disk");
-    let path = file.path().to_str().expect("text");
-    let server = Server::start(&[
-        "--realms",
-        "arena,court=court.example.org",
-        "--auth-tokens",
-        path,
-    ]);
+    let (_file, path) = file_with(&(token_line("ann", "sesame-too") + &of_arena));
+    let realms = "arena,court=court.example.org";
+    let server = Server::start(&["--realms", realms, "--auth-tokens", &path]);
     let code = |at: (&str, &str)| {
         let body = json!({ "username": "Cid", "room": "lobby" });
         let (_, answer) = post(&server, at, "", &body);
@@ -123,10 +116,8 @@ fn a_host_or_a_token_names_a_realm_and_a_token_of_one_is_unknown_in_others() {
 /// One address guesses tokens in one realm after another.
 #[test]
 fn a_source_has_as_many_wrong_tokens_in_all_realms_as_in_one() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), token_line("ann", "sesame")).expect("room on the disk");
-    let path = file.path().to_str().expect("text");
-    let server = Server::start(&["--realms", "arena", "--auth-tokens", path]);
+    let (_file, path) = file_with(&token_line("ann", "sesame"));
+    let server = Server::start(&["--realms", "arena", "--auth-tokens", &path]);
     let codes: Vec<_> = ["", "/r/arena"]
         .iter()
         .cycle()
@@ -145,13 +136,7 @@ fn a_source_has_as_many_wrong_tokens_in_all_realms_as_in_one() {
 #[test]
 fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
     let server = Server::start(&["--realms", "arena", "--memory-limit", "128MiB"]);
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "c", "version": "1" },
-        },
-    });
+    let hello = hello("2025-06-18", &json!({}));
     let headers = [
         ("Content-Type", "application/json"),
         ("Accept", "application/json, text/event-stream"),
@@ -178,24 +163,19 @@ fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
         let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
         post("", &headers, &ping).status
     };
-    let held = || {
-        let text = metrics(&server, "/metrics", &[]);
-        let held = "talking_stick_held{resource=\"sessions\"} ";
-        let number = text.lines().find_map(|line| line.strip_prefix(held));
-        number.expect("a number").to_owned()
-    };
+    let held = || server.figure("held{resource=\"sessions\"}");
     for _ in 1..32 {
         open("");
     }
-    assert_eq!(held(), "32");
+    assert_eq!(held(), 32);
     assert_eq!(status(&first), 200);
     for _ in 0..32 {
         open("/r/arena");
     }
-    assert_eq!(held(), "32", "the sessions of the other realm gave way");
+    assert_eq!(held(), 32, "the sessions of the other realm gave way");
     // The first one is taken up again, and one of the other realm gives way to it.
     assert_eq!(status(&first), 200);
-    assert_eq!(held(), "32");
+    assert_eq!(held(), 32);
 }
 
 /// The metrics at this path.
@@ -233,11 +213,9 @@ fn metrics_without_a_realm_are_those_of_the_process_and_of_all_realms() {
 
 #[test]
 fn a_token_of_one_realm_shows_the_metrics_of_that_one() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
     let of_main = token_line("ben", "sesame").replace('\n', " realm=main\n");
-    std::fs::write(file.path(), token_line("ann", "of-all") + &of_main).expect("room on the disk");
-    let path = file.path().to_str().expect("text");
-    let server = Server::start(&["--realms", "arena", "--auth-tokens", path]);
+    let (_file, path) = file_with(&(token_line("ann", "of-all") + &of_main));
+    let server = Server::start(&["--realms", "arena", "--auth-tokens", &path]);
     let mut connection = Connection::with_token(server.address, "sesame");
     let answer = connection.exchange("POST /session", &[], "{}");
     let answer = answer.expect("it is answered");
@@ -271,43 +249,33 @@ fn every_realm_has_a_journal_of_its_own() {
     assert_eq!(names(&server, "/r/arena", &ben), ["Ben"]);
     server.signal("TERM");
     assert_eq!(server.exit_code(), Some(0));
-    let of_arena = folder.path().join("realms/arena");
-    for folder in [data, of_arena.to_str().expect("text")] {
-        let (code, told, _) = ran(&["inspect", "--data", folder]);
-        assert_eq!(code, Some(0), "{told}");
+    for folder in [data, &format!("{data}/realms/arena")] {
+        says(&["inspect", "--data", folder], 0, &[]);
     }
 }
 
 #[test]
 fn a_realm_that_cannot_be_is_refused_at_the_start() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    let line = token_line("ben", "sesame").replace('\n', " realm=arean\n");
-    std::fs::write(file.path(), line).expect("room on the disk");
-    let path = file.path().to_str().expect("text");
+    let (_file, path) = file_with(&token_line("ben", "sesame").replace('\n', " realm=arean\n"));
     for (words, why) in [
-        (vec!["--realms", "Arena"], "1 to 32 letters of a to z"),
-        (vec!["--realms", "main"], "another realm of this name"),
+        (&["--realms", "Arena"][..], "1 to 32 letters of a to z"),
+        (&["--realms", "main"], "another realm of this name"),
+        (&["--realms", "arena,arena"], "another realm of this name"),
         (
-            vec!["--realms", "arena,arena"],
-            "another realm of this name",
-        ),
-        (
-            vec!["--realms", "a=x.org,b=x.org", "--auth-tokens", path],
+            &["--realms", "a=x.org,b=x.org", "--auth-tokens", &path],
             "its host is another realm's",
         ),
-        (vec!["--realms", "a=x.org"], "--auth-tokens"),
+        (&["--realms", "a=x.org"], "--auth-tokens"),
         (
-            vec!["stdio", "--realms", "arena"],
+            &["stdio", "--realms", "arena"],
             "`talking-stick serve` alone",
         ),
         (
-            vec!["--realms", "arena", "--auth-tokens", path],
+            &["--realms", "arena", "--auth-tokens", &path],
             "no such realm",
         ),
     ] {
-        let (code, _, told) = ran(&words);
-        assert_eq!(code, Some(2), "{words:?}: {told}");
-        assert!(told.contains(why), "{words:?}: {told}");
+        says(words, 2, &[why]);
     }
 }
 

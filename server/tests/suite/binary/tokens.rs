@@ -7,14 +7,7 @@ use std::process::ChildStderr;
 
 use crate::binary::program::{limited, ran, ran_as};
 use crate::process::{Connection, Server};
-
-/// A line of a token file.
-pub(crate) fn token_line(name: &str, token: &str) -> String {
-    use sha2::{Digest as _, Sha256};
-    let hash = Sha256::digest(token.as_bytes());
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name} {hex}\n")
-}
+use crate::stage::{file_with, token_line};
 
 /// Posts with this token; returns the status of the response.
 fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {
@@ -32,22 +25,10 @@ struct Guarded {
 
 impl Guarded {
     fn start() -> Self {
-        let file = |text: &str| {
-            let file = tempfile::NamedTempFile::new().expect("a file");
-            std::fs::write(file.path(), text).expect("room on the disk");
-            file
-        };
-        let guests = file(&token_line("ann", "sesame"));
-        let operators = file(&token_line("olga", "the-boss"));
-        let path = |file: &tempfile::NamedTempFile| file.path().to_str().expect("text").to_owned();
-        let mut server = Server::start(&[
-            "--auth-tokens",
-            &path(&guests),
-            "--operator-tokens",
-            &path(&operators),
-            "--log",
-            "json",
-        ]);
+        let (guests, path) = file_with(&token_line("ann", "sesame"));
+        let (operators, of_operators) = file_with(&token_line("olga", "the-boss"));
+        let tokens = ["--auth-tokens", &path, "--operator-tokens", &of_operators];
+        let mut server = Server::start(&[&tokens[..], &["--log", "json"]].concat());
         let log = server.log.take().expect("a pipe");
         Self {
             server,
@@ -267,15 +248,13 @@ fn a_file_beyond_the_size_limit_of_the_system_is_an_error() {
 
 #[test]
 fn a_line_that_does_not_fit_on_the_disk_leaves_the_file_as_it_was() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
     // A block has 512 bytes.
     let before = format!("{}\n", "#".repeat(490));
-    fs::write(file.path(), &before).expect("room on the disk");
-    let path = file.path().to_str().expect("text");
-    let (code, _, said) = ran_as(&mut limited("-f 1", &["token", "ann", path]));
+    let (_file, path) = file_with(&before);
+    let (code, _, said) = ran_as(&mut limited("-f 1", &["token", "ann", &path]));
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("cannot write"), "{said}");
-    assert_eq!(fs::read_to_string(file.path()).expect("text"), before);
+    assert_eq!(fs::read_to_string(path).expect("text"), before);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,45 +1,14 @@
 //! Several members copy their histories to one PostgreSQL. `cargo xtask test --only postgres` starts
 //! a server for these tests.
 
-use std::process::Command;
-use std::time::Instant;
-
 use serde_json::json;
 
 use crate::cluster::kept::{SHORT, found, say, words};
 use crate::cluster::members::{Kept, Members};
 use crate::cluster::{done, talkers};
-use crate::process::PATIENCE;
+use crate::durable::client::{sql, wait_for};
 
 const COUNT: &str = "SELECT count(*) FROM messages";
-
-fn sql(database: &str, statement: &str) -> Result<String, String> {
-    let output = Command::new("psql")
-        .args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only"])
-        .args(["--command", statement, database])
-        .output()
-        .expect("psql is there");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").trim().to_owned();
-    match output.status.success() {
-        true => Ok(text(output.stdout)),
-        false => Err(text(output.stderr)),
-    }
-}
-
-/// Waits until the statement has this value.
-fn wait_for(database: &str, statement: &str, value: &str) {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let found = sql(database, statement);
-        if found.as_deref() == Ok(value) {
-            return;
-        }
-        assert!(
-            Instant::now() < until,
-            "{statement}: {found:?}, not {value}"
-        );
-    }
-}
 
 /// Two members with journals, which copy to one database of this name.
 fn start(name: &str) -> (Members, String) {

@@ -59,66 +59,39 @@ pub(crate) enum Fault {
     UpgradeMembers,
 }
 
-impl Fault {
-    /// All kinds.
-    pub(crate) const ALL: [Self; 25] = [
-        Self::KillOwner,
-        Self::KillOwnerLate,
-        Self::KillLeader,
-        Self::StopOwner,
-        Self::PauseOwner,
-        Self::PauseLeader,
-        Self::KillFollower,
-        Self::KillMajority,
-        Self::KillAll,
-        Self::CutOwner,
-        Self::DeafOwner,
-        Self::MuteOwner,
-        Self::CutLeader,
-        Self::DeafLeader,
-        Self::MuteLeader,
-        Self::CutReplica,
-        Self::CutServers,
-        Self::CutDoor,
-        Self::Delay,
-        Self::WipeStore,
-        Self::FlipBit,
-        Self::FillLeader,
-        Self::FillMember,
-        Self::UpgradeServers,
-        Self::UpgradeMembers,
-    ];
-}
+/// All kinds, with their names.
+const ALL: [(Fault, &str); 25] = [
+    (Fault::KillOwner, "owner killed"),
+    (Fault::KillOwnerLate, "owner killed while all is late"),
+    (Fault::KillLeader, "leader of the log killed"),
+    (Fault::StopOwner, "owner stopped"),
+    (Fault::PauseOwner, "owner paused"),
+    (Fault::PauseLeader, "leader of the log paused"),
+    (Fault::KillFollower, "follower killed"),
+    (Fault::KillMajority, "two NATS servers killed"),
+    (Fault::KillAll, "all killed"),
+    (Fault::CutOwner, "owner cut off"),
+    (Fault::DeafOwner, "owner receives nothing"),
+    (Fault::MuteOwner, "owner sends nothing"),
+    (Fault::CutLeader, "leader of the log cut off"),
+    (Fault::DeafLeader, "leader receives nothing"),
+    (Fault::MuteLeader, "leader sends nothing"),
+    (Fault::CutReplica, "another NATS server cut off"),
+    (Fault::CutServers, "all NATS servers cut off"),
+    (Fault::CutDoor, "member cut off from clients"),
+    (Fault::Delay, "everything late"),
+    (Fault::WipeStore, "store of a NATS server lost"),
+    (Fault::FlipBit, "bit flipped in a store"),
+    (Fault::FillLeader, "disk of the log's leader full"),
+    (Fault::FillMember, "disk of a member full"),
+    (Fault::UpgradeServers, "NATS servers upgraded"),
+    (Fault::UpgradeMembers, "members upgraded"),
+];
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::KillOwner => "owner killed",
-            Self::KillOwnerLate => "owner killed while all is late",
-            Self::KillLeader => "leader of the log killed",
-            Self::StopOwner => "owner stopped",
-            Self::PauseOwner => "owner paused",
-            Self::PauseLeader => "leader of the log paused",
-            Self::KillFollower => "follower killed",
-            Self::KillMajority => "two NATS servers killed",
-            Self::KillAll => "all killed",
-            Self::CutOwner => "owner cut off",
-            Self::DeafOwner => "owner receives nothing",
-            Self::MuteOwner => "owner sends nothing",
-            Self::CutLeader => "leader of the log cut off",
-            Self::DeafLeader => "leader receives nothing",
-            Self::MuteLeader => "leader sends nothing",
-            Self::CutReplica => "another NATS server cut off",
-            Self::CutServers => "all NATS servers cut off",
-            Self::CutDoor => "member cut off from clients",
-            Self::Delay => "everything late",
-            Self::WipeStore => "store of a NATS server lost",
-            Self::FlipBit => "bit flipped in a store",
-            Self::FillLeader => "disk of the log's leader full",
-            Self::FillMember => "disk of a member full",
-            Self::UpgradeServers => "NATS servers upgraded",
-            Self::UpgradeMembers => "members upgraded",
-        })
+        let (_, name) = ALL[*self as usize];
+        f.pad(name)
     }
 }
 
@@ -127,7 +100,7 @@ impl fmt::Display for Fault {
 pub(crate) fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
     let kinds = match std::env::var("CLUSTER_FAULTS") {
         Ok(names) => names.split(',').map(|name| named(name.trim())).collect(),
-        Err(_) => Fault::ALL.to_vec(),
+        Err(_) => ALL.map(|(fault, _)| fault).to_vec(),
     };
     let mut plan = kinds.clone();
     draw.shuffle(&mut plan);
@@ -139,10 +112,10 @@ pub(crate) fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
 }
 
 fn named(name: &str) -> Fault {
-    let all = Fault::ALL.into_iter();
-    let mut named = all.filter(|fault| fault.to_string() == name);
-    named.next().unwrap_or_else(|| {
-        let all = Fault::ALL.map(|fault| fault.to_string());
+    let found = ALL.into_iter().find(|(_, known)| *known == name);
+    let Some((fault, _)) = found else {
+        let all = ALL.map(|(_, name)| name);
         panic!("no fault is called `{name}`: they are {}", all.join(", "))
-    })
+    };
+    fault
 }

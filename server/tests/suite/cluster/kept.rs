@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::binary::program::ran_as;
 use crate::cluster::lost::verify;
 use crate::cluster::members::{Kept, Members};
 use crate::cluster::talkers::{Habit, Talkers};
 use crate::cluster::{done, talkers};
-use crate::process::{Connection, PATIENCE, binary};
+use crate::durable::client::{inspect, texts_of};
+use crate::process::{Connection, LISTEN, PATIENCE, binary, wait_until};
 
 /// The core keeps two messages of a room: all others are read from the history.
 pub(crate) const SHORT: &str = "stick=optional,history_limit=2,\
@@ -39,42 +41,28 @@ pub(crate) fn two_with_five_words() -> (Members, String) {
 
 /// The texts that a search finds, the oldest first.
 pub(crate) fn found(connection: &mut Connection, handle: &str, query: &str) -> Vec<String> {
-    let page = done(
-        connection,
-        "/tools/search",
-        handle,
-        &json!({ "query": query }),
-    );
-    let messages = page["messages"].as_array().expect("a page");
-    let text = |message: &Value| message["message"].as_str().expect("a text").to_owned();
-    messages.iter().rev().map(text).collect()
+    let query = json!({ "query": query });
+    let page = done(connection, "/tools/search", handle, &query);
+    let mut texts = texts_of(&page);
+    texts.reverse();
+    texts
 }
 
 /// Waits until the journal of this member has what the member has applied: the history follows the
 /// journal, and a search waits for the history.
 fn wait_for_journal(door: &mut Connection, handle: &str) {
     let search = json!({ "query": "word" });
-    let until = Instant::now() + PATIENCE;
-    while door
-        .post("/tools/search", handle, &search)
-        .expect("an answer")
-        .0
-        != 200
-    {
-        assert!(Instant::now() < until, "the journal lacks entries");
-    }
+    wait_until("the journal lacks entries", || {
+        let answer = door.post("/tools/search", handle, &search);
+        answer.expect("an answer").0 == 200
+    });
 }
 
 /// What `inspect` says of a folder, which has no problem.
 pub(crate) fn inspected(folder: &Path) -> Value {
-    let output = binary()
-        .args(["inspect", "--json", "--data"])
-        .arg(folder)
-        .output()
-        .expect("the binary starts");
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{why}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let (code, report) = inspect(folder);
+    assert_eq!(code, Some(0), "{report}");
+    report
 }
 
 /// Stops all members, the owner last, and checks that each journal is whole and ends at the same
@@ -85,9 +73,8 @@ pub(crate) fn stopped(members: &mut Members) -> Vec<Value> {
         members.stop(number);
     }
     members.stop(owner);
-    let kept = members.kept.as_ref().expect("they keep journals");
-    let folders = (0..members.count()).map(|number| kept.data(number));
-    folders.map(|folder| inspected(&folder)).collect()
+    let numbers = 0..members.count();
+    numbers.map(|one| inspected(&members.data(one))).collect()
 }
 
 #[test]
@@ -179,14 +166,10 @@ fn a_member_does_not_start_with_entries_that_the_log_lacks() {
         (others.flags(), "the journal of another realm"),
         (empty.flags(), "the log of the cluster lacks entries"),
     ] {
-        let output = binary()
-            .args(["--listen", "127.0.0.1:0", "--data"])
-            .arg(kept.data(0))
-            .args(flags)
-            .output()
-            .expect("the binary starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let mut command = binary();
+        command.args(LISTEN).arg("--data").arg(kept.data(0));
+        let (code, _, said) = ran_as(command.args(flags));
+        assert_eq!(code, Some(1), "{said}");
         assert!(said.contains(why), "{said}");
     }
     assert_eq!(inspected(&kept.data(0))["starts"], true);
@@ -200,7 +183,7 @@ fn a_member_whose_journal_cannot_be_written_goes_on_and_reads_the_rest_from_the_
     let mut door = members.connect(0);
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..3));
-    let folder = members.kept.as_ref().expect("it keeps a journal").data(0);
+    let folder = members.data(0);
     let other = rusqlite::Connection::open(folder.join("journal.db")).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     say(&mut door, &ada, &words(3..6));
@@ -261,13 +244,14 @@ fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
     let talkers = Talkers::register(&[(Habit::Insists, Duration::ZERO); 3], doors);
     talkers.talk_while(|| {
         let owner = members.owner();
+        let served = || {
+            let healed = talkers.heal(Instant::now(), PATIENCE);
+            assert!(healed.is_some(), "nobody is served");
+        };
         for number in [owner, (owner + 1) % 3, (owner + 2) % 3] {
             members.kill(number);
             members.start_again(number);
-            assert!(
-                talkers.heal(Instant::now(), PATIENCE).is_some(),
-                "nobody is served"
-            );
+            served();
         }
         for number in 0..3 {
             members.kill(number);
@@ -279,26 +263,14 @@ fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
         for number in 0..3 {
             members.start_again(number);
         }
-        assert!(
-            talkers.heal(Instant::now(), PATIENCE).is_some(),
-            "nobody is served"
-        );
+        served();
     });
     members.agreed();
     for number in 0..3 {
         talkers.check(&talkers.history(number));
     }
-    let folders: Vec<_> = (0..3)
-        .map(|number| {
-            members
-                .kept
-                .as_ref()
-                .expect("they keep journals")
-                .data(number)
-        })
-        .collect();
-    for folder in &folders {
-        let (code, said) = verify(&members, Some(folder));
+    for number in 0..3 {
+        let (code, said) = verify(&members, Some(&members.data(number)));
         assert_eq!(code, Some(0), "{said}");
     }
     for report in stopped(&mut members) {

@@ -3,21 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use chat_core::Config;
-use chat_journal::{Bundle, Loss, recover};
 use serde_json::Value;
 
+use crate::binary::program::ran_as;
 use crate::cluster::kept::{SHORT, found, inspected, say, stopped, two_with_five_words, words};
 use crate::cluster::members::{Kept, Members};
 use crate::cluster::talkers;
+use crate::durable::client::{records, recovered};
 use crate::process::{Server, binary};
 
 /// Runs a command; returns its exit code, and all that it printed.
 fn run(command: &mut Command) -> (Option<i32>, String) {
-    let output = command.output().expect("the binary starts");
-    let [out, why] =
-        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    (output.status.code(), out + &why)
+    let (code, out, why) = ran_as(command);
+    (code, out + &why)
 }
 
 fn repair(members: &Members, from: &Path, words: &[&str]) -> (Option<i32>, String) {
@@ -35,24 +33,10 @@ pub(crate) fn verify(members: &Members, data: Option<&Path>) -> (Option<i32>, St
     run(&mut command)
 }
 
-fn folder(members: &Members, number: usize) -> std::path::PathBuf {
-    members
-        .kept
-        .as_ref()
-        .expect("they keep journals")
-        .data(number)
-}
-
-/// The position and the digest of the state that follows from the bundle of this folder.
+/// The position and the digest of the state that follows from the records of this folder.
 pub(crate) fn replayed(folder: &Path) -> (u64, u64) {
-    let output = binary().args(["records", "--data"]).arg(folder).output();
-    let bytes = output.expect("the binary starts").stdout;
-    let mut bundle = Bundle::read(&bytes).expect("a bundle");
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let (origin, config) = (bundle.origin, Config::default());
-    let state = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
-    let hub = state.expect("a whole journal").hub;
-    (hub.position().0, hub.digest())
+    let (state, _) = recovered(&records(folder));
+    (state.hub.position().0, state.hub.digest())
 }
 
 #[test]
@@ -67,7 +51,7 @@ fn a_lost_log_is_made_again_from_a_member_s_journal() {
         say(door, &ada, &words(number * 10..number * 10 + 10));
     }
     let states = members.agreed();
-    let folders: Vec<_> = (0..3).map(|number| folder(&members, number)).collect();
+    let folders: Vec<_> = (0..3).map(|number| members.data(number)).collect();
     let (code, said) = verify(&members, Some(&folders[2]));
     assert_eq!(code, Some(0), "{said}");
     let (code, said) = repair(&members, &folders[0], &[]);
@@ -121,7 +105,7 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
     members.stop(1);
     say(&mut members.connect(0), &ada, &words(5..9));
     members.stop(0);
-    let [longer, shorter] = [folder(&members, 0), folder(&members, 1)];
+    let [longer, shorter] = [members.data(0), members.data(1)];
     members.servers.lose_all();
     let (code, said) = repair(&members, &shorter, &["--cluster-trust-servers"]);
     assert_eq!(code, Some(0), "{said}");
@@ -150,7 +134,7 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
 fn the_journal_of_a_single_server_becomes_a_cluster() {
     let kept = Kept::with_limits(SHORT);
     let mut members = Members::start_keeping(1, 0, Some(kept));
-    let folder = folder(&members, 0);
+    let folder = members.data(0);
     let mut command = binary();
     command
         .args(["--listen", "127.0.0.1:0", "--limit", SHORT, "--data"])
@@ -210,7 +194,7 @@ fn a_record_that_the_servers_have_lost_is_found() {
     bytes[at.expect("a message")] ^= 1;
     std::fs::write(&block, bytes).expect("the records");
     members.servers.start_again(0);
-    let data = folder(&members, 0);
+    let data = members.data(0);
     let (code, said) = verify(&members, Some(&data));
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("records are lost"), "{said}");

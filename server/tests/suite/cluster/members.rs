@@ -16,6 +16,7 @@ use crate::cluster::network::Network;
 use crate::cluster::servers::{PROPER, Servers, free_ports};
 use crate::disk::Disk;
 use crate::process::{Connection, PATIENCE, Server, binary};
+use crate::stage::meta;
 
 /// Limits that the load of a test does not reach.
 const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
@@ -298,16 +299,10 @@ impl Members {
     pub(crate) fn subscription(&self, number: usize, handle: &str, inbox: &str) -> Stream {
         let mut connection = self.connect(number);
         let protocol = "2026-07-28";
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": protocol,
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
+        let notifications = json!({ "resourceSubscriptions": [inbox] });
         let body = json!({
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "subscriptions/listen",
-            "params": { "notifications": { "resourceSubscriptions": [inbox] }, "_meta": meta },
+            "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+            "params": { "notifications": notifications, "_meta": meta() },
         });
         let headers = [
             ("Accept", "application/json, text/event-stream"),
@@ -366,6 +361,12 @@ impl Members {
             }
             assert!(Instant::now() < until, "no owner: {states:?}");
         }
+    }
+
+    /// The folder in which a member keeps its journal.
+    pub(crate) fn data(&self, number: usize) -> PathBuf {
+        let kept = self.kept.as_ref().expect("they keep journals");
+        kept.data(number)
     }
 
     fn member(&self, number: usize) -> &Server {

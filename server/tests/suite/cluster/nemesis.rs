@@ -332,8 +332,7 @@ impl Run<'_> {
     /// Compares the journal of the first member with the log, and the state that follows from it with
     /// those of members at the same position.
     fn check_journal(&mut self) {
-        let kept = self.members.kept.as_ref().expect("it keeps one");
-        let folder = kept.data(0);
+        let folder = self.members.data(0);
         let (code, said) = verify(self.members, Some(&folder));
         assert_eq!(code, Some(0), "{said}");
         self.note(&said);

@@ -1,16 +1,15 @@
 //! What operators see of members, and ask of them.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
 use crate::cluster::done;
 use crate::cluster::members::Members;
 use crate::cluster::talkers::texts;
 use crate::process::PATIENCE;
+use crate::stage::{file_with, token_line};
 
 /// The metrics of a member.
 pub(crate) struct Scrape(String);
@@ -197,14 +196,8 @@ fn a_strict_read_appends_first_at_the_owner_s_door_and_at_another_one() {
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_ban_of_an_address_ends_its_streams_at_every_member() {
-    let mut tokens = tempfile::NamedTempFile::new().expect("a file");
-    let hash: String = Sha256::digest("a secret")
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    writeln!(tokens, "boss {hash}").expect("it is written");
-    let path = tokens.path().to_str().expect("text");
-    let members = Members::start_with(1, 3, &["--operator-tokens", path]);
+    let (_tokens, path) = file_with(&token_line("boss", "a secret"));
+    let members = Members::start_with(1, 3, &["--operator-tokens", &path]);
     let ada = members.connect(0).register("Ada", "lobby");
     let streams: Vec<_> = (0..3).map(|number| members.stream(number, &ada)).collect();
     let body = json!({ "address": "127.0.0.1", "reason": "flood" });

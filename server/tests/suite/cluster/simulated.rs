@@ -5,7 +5,7 @@
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,6 +19,7 @@ use crate::cluster::fault::{Fault, plan};
 use crate::cluster::members::Members;
 use crate::cluster::monitoring::whole;
 use crate::cluster::nemesis::{Played, Round, lengths, setting};
+use crate::process::Started;
 
 /// The faults are drawn with this seed, unless `CLUSTER_SEED` says another one.
 const SEED: u64 = 5;
@@ -50,17 +51,6 @@ fn scenario() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../scenarios")
         .join(name)
-}
-
-/// A simulator that ends with the test.
-struct Simulator(Child);
-
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// The pipes to the program behind `--nemesis`.
@@ -110,13 +100,10 @@ impl Bridge {
 fn act(
     (members, draw): (&mut Members, &mut Draw),
     plan: Vec<Fault>,
-    (simulator, bridge): (&mut Simulator, &Bridge),
+    (simulator, bridge): (&Started, &Bridge),
 ) {
     let (mut lines, has_ended) = bridge.open();
-    let mut is_over = || {
-        let exited = simulator.0.try_wait().expect("it is a child");
-        exited.is_some() || has_ended.load(Ordering::Relaxed)
-    };
+    let is_over = || !simulator.is_running() || has_ended.load(Ordering::Relaxed);
     let mut write = |line: Value| {
         // The simulator may be gone: its exit says why.
         let _ = writeln!(lines, "{line}");
@@ -158,30 +145,24 @@ fn nemesis_and_the_users_of_the_simulator() {
     let (program, bridge) = (simulator(), Bridge::new());
     let result = bridge.folder.path().join("result.json");
     println!("seed {seed}, {protocol}: {}", scenario().display());
-    let child = Command::new(&program)
+    assert!(program.exists(), "{}: build it", program.display());
+    let mut command = Command::new(&program);
+    command
         .arg(scenario())
         .args(["--target", &doors.join(","), "--protocol", protocol])
         .args(["--nemesis", &bridge.command()])
         .arg("--journal")
-        .arg(
-            members
-                .kept
-                .as_ref()
-                .expect("the first one keeps one")
-                .data(0),
-        )
+        .arg(members.data(0))
         .args(["--server", env!("CARGO_BIN_EXE_talking-stick")])
         .arg("--json")
         .arg(&result)
         .args(report())
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("{}: {error}; build it", program.display()));
-    let mut simulator = Simulator(child);
+        .stdin(Stdio::null());
+    let simulator = Started::start(&mut command);
     let faults = plan(ROUNDS, &mut draw);
-    act((&mut members, &mut draw), faults, (&mut simulator, &bridge));
-    let status = simulator.0.wait().expect("it is a child");
-    assert!(HELD.contains(&status.code()), "seed {seed}: {status}");
+    act((&mut members, &mut draw), faults, (&simulator, &bridge));
+    let code = simulator.exit_code();
+    assert!(HELD.contains(&code), "seed {seed}: {code:?}");
     let result = fs::read(result).expect("it was written");
     let result: Value = serde_json::from_slice(&result).expect("JSON");
     let nemesis = &result["live"]["nemesis"];

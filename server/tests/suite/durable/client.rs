@@ -4,8 +4,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use chat_core::Config;
+use chat_journal::{Bundle, Loss, Recovered, recover};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
+use crate::binary::program::ran_as;
+#[cfg(feature = "postgres")]
+use crate::process::wait_until;
 use crate::process::{Server, binary};
 
 /// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
@@ -29,21 +35,53 @@ pub(crate) struct Ran {
 }
 
 /// Runs a command on the folder of a journal.
-pub(crate) fn run(words: &[&OsStr]) -> Ran {
-    let output = binary().args(words).output().expect("the binary starts");
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).expect("text"),
-        why: String::from_utf8(output.stderr).expect("text"),
-    }
+pub(crate) fn run_on(folder: &Path, words: &[&dyn AsRef<OsStr>]) -> Ran {
+    let (code, out, why) = ran_as(binary().args(words).arg("--data").arg(folder));
+    Ran { code, out, why }
 }
 
-/// The output of a command that must succeed, as bytes.
-pub(crate) fn run_for_bytes(words: &[&OsStr]) -> Vec<u8> {
-    let output = binary().args(words).output().expect("the binary starts");
+pub(crate) fn backup(folder: &Path, to: &Path) -> Ran {
+    run_on(folder, &[&"backup", &to])
+}
+
+pub(crate) fn restore(from: &Path, folder: &Path) -> Ran {
+    run_on(folder, &[&"restore", &from])
+}
+
+pub(crate) fn export(folder: &Path) -> Ran {
+    run_on(folder, &[&"export"])
+}
+
+/// Inspects a folder; returns the exit code, and the report.
+pub(crate) fn inspect(folder: &Path) -> (Option<i32>, Value) {
+    let ran = run_on(folder, &[&"inspect", &"--json"]);
+    let report = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.why));
+    (ran.code, report)
+}
+
+/// What `talking-stick records` writes.
+pub(crate) fn records(folder: &Path) -> Vec<u8> {
+    let mut command = binary();
+    let output = command.args(["records", "--data"]).arg(folder).output();
+    let output = output.expect("the binary starts");
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{why}");
     output.stdout
+}
+
+/// Recovers the state from records; also returns the number of their checkpoints.
+pub(crate) fn recovered(records: &[u8]) -> (Recovered, usize) {
+    let mut bundle = Bundle::read(records).expect("a bundle");
+    let (origin, config) = (bundle.origin, Config::default());
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let state = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
+    (state.expect("it is whole"), bundle.checkpoints.len())
+}
+
+/// The texts in a page of messages.
+pub(crate) fn texts_of(page: &Value) -> Vec<String> {
+    let messages = page["messages"].as_array().expect("a page");
+    messages.iter().map(text_of).collect()
 }
 
 /// The database for the history of this folder, if a PostgreSQL server is named.
@@ -76,6 +114,13 @@ pub(crate) fn sql(database: &str, statement: &str) -> Result<String, String> {
     }
 }
 
+/// Waits until the statement has this value.
+#[cfg(feature = "postgres")]
+pub(crate) fn wait_for(database: &str, statement: &str, value: &str) {
+    let wanted = format!("{statement}: {value}");
+    wait_until(&wanted, || sql(database, statement).as_deref() == Ok(value));
+}
+
 fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = binary();
     command
@@ -100,6 +145,13 @@ impl Server {
     /// Starts a server on this folder.
     pub(crate) fn on(folder: &Path, words: &[&str]) -> Self {
         Self::start_as(&mut copied(folder, words))
+    }
+
+    /// Starts a server on a new folder.
+    pub(crate) fn fresh(words: &[&str]) -> (TempDir, Self) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Self::on(folder.path(), words);
+        (folder, server)
     }
 
     /// Starts a server without a copy of its history, unless the words name one.
@@ -128,11 +180,8 @@ impl Server {
 
     /// Starts a server that must not start.
     pub(crate) fn refused(folder: &Path, words: &[&str]) -> Refused {
-        let output = command(folder, words).output().expect("the binary starts");
-        Refused {
-            code: output.status.code(),
-            why: String::from_utf8(output.stderr).expect("text"),
-        }
+        let (code, _, why) = ran_as(&mut command(folder, words));
+        Refused { code, why }
     }
 
     /// Calls a tool; returns the status and the answer.
@@ -175,8 +224,7 @@ impl Server {
             let page = self.done("history", handle, &arguments);
             let messages = page["messages"].as_array().expect("a page");
             assert!(messages.len() as u64 <= limit, "{page}");
-            let older = messages.iter().rev().map(text_of);
-            texts.extend(older);
+            texts.extend(messages.iter().rev().map(text_of));
             if page["more"] == false {
                 texts.reverse();
                 return texts;

@@ -7,14 +7,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::durable::client::{history_of, sql};
+use crate::durable::client::{self, history_of, sql, wait_for};
 use crate::process::Server;
 
 /// The core keeps two messages of a room.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
-
-/// How often a condition is looked at, before it counts as false. Each look takes a while.
-const LOOKS: usize = 500;
 
 fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("word {number}")).collect()
@@ -22,18 +19,6 @@ fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
 
 fn database(folder: &Path) -> String {
     history_of(folder).expect("TALKING_STICK_TEST_POSTGRES names a server")
-}
-
-/// Waits until the statement has this value.
-fn wait_for(database: &str, statement: &str, value: &str) {
-    let mut last = Err(String::new());
-    for _ in 0..LOOKS {
-        last = sql(database, statement);
-        if last.as_deref() == Ok(value) {
-            return;
-        }
-    }
-    panic!("{statement}: {last:?} and not {value}");
 }
 
 const COUNT: &str = "SELECT count(*) FROM messages";
@@ -52,13 +37,7 @@ fn five_copied(folder: &Path) -> (String, Server, String) {
 fn backed_up(folder: &Path) -> TempDir {
     let backup = tempfile::tempdir().expect("a folder");
     let copy = backup.path().join("copy");
-    let words = [
-        "backup".as_ref(),
-        copy.as_os_str(),
-        "--data".as_ref(),
-        folder.as_os_str(),
-    ];
-    assert_eq!(crate::durable::client::run(&words).code, Some(0));
+    assert_eq!(client::backup(folder, &copy).code, Some(0));
     backup
 }
 
@@ -127,13 +106,7 @@ fn a_restored_journal_cuts_the_copy() {
     assert_eq!(server.stop(), Some(0));
     let restored = tempfile::tempdir().expect("a folder");
     let restored = restored.path().join("restored");
-    let words_of_restore = [
-        "restore".as_ref(),
-        backup.as_os_str(),
-        "--data".as_ref(),
-        restored.as_os_str(),
-    ];
-    assert_eq!(crate::durable::client::run(&words_of_restore).code, Some(0));
+    assert_eq!(client::restore(&backup, &restored).code, Some(0));
     let history = ["--history", &database];
     let server = Server::start_alone(&restored, &[SHORT, &history].concat());
     wait_for(&database, COUNT, "5");

@@ -1,21 +1,17 @@
 //! Which folder a server uses, and how much it keeps there.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::run;
-use crate::process::PATIENCE;
-use crate::process::Server;
+use crate::durable::client::inspect;
+use crate::process::{Server, wait_until};
 
 fn inspected(folder: &Path) -> Value {
-    let data = ["inspect", "--json", "--data"].map(OsStr::new);
-    let ran = run(&[&data[..], &[folder.as_os_str()]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.why);
-    serde_json::from_str(&ran.out).expect("JSON")
+    let (code, report) = inspect(folder);
+    assert_eq!(code, Some(0), "{report}");
+    report
 }
 
 /// The folder of the program below this home.
@@ -69,20 +65,14 @@ fn the_journal_forgets_what_no_start_needs() {
         assert_eq!(server.stop(), Some(0));
         server = Server::on(folder.path(), &words);
     }
-    let oldest = inspected(folder.path())["snapshots"]
-        .as_array()
-        .and_then(|snapshots| {
-            snapshots
-                .iter()
-                .filter_map(|one| one["position"].as_u64())
-                .min()
-        })
-        .expect("two snapshots");
+    let report = inspected(folder.path());
+    let snapshots = report["snapshots"].as_array().expect("a list").iter();
+    let oldest = snapshots.filter_map(|one| one["position"].as_u64()).min();
+    let oldest = oldest.expect("two snapshots");
     assert!(oldest > 500, "it deletes in more than one batch");
-    let began = Instant::now();
-    while inspected(folder.path())["first"].as_u64() <= Some(oldest) {
-        assert!(began.elapsed() < PATIENCE, "the old records stay");
-    }
+    wait_until("the old records stay", || {
+        inspected(folder.path())["first"].as_u64() > Some(oldest)
+    });
     let report = inspected(folder.path());
     assert_eq!(report["first"], oldest + 1, "{report}");
     assert_eq!(report["starts"], true, "{report}");

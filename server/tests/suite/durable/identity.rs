@@ -1,13 +1,11 @@
 //! Clients of both eras stay who they are over a kill of the server: by their token, by their name
 //! under it, and by their session.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::durable::people::{ANN, BEN, Guarded};
-use crate::process::Server;
-use crate::process::{Answer, Connection};
+use crate::process::{Answer, Connection, Server};
+use crate::stage::{hello, meta};
 
 /// A client with this token, or none.
 struct Client<'a> {
@@ -53,11 +51,7 @@ impl<'a> Client<'a> {
     /// Calls a tool in the newer era.
     fn call(&self, tool: &str, arguments: &Value) -> Value {
         let mut body = tool_call(tool, arguments);
-        body["params"]["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {}
-        });
+        body["params"]["_meta"] = meta();
         let headers = [
             ACCEPT,
             ("MCP-Protocol-Version", "2026-07-28"),
@@ -72,16 +66,8 @@ impl<'a> Client<'a> {
 
     /// Opens a session in the older era.
     fn open(self) -> Session<'a> {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-11-25", "capabilities": {},
-                "clientInfo": { "name": "test", "version": "1" }
-            }
-        });
-        let answer = self
-            .connect()
-            .exchange("POST /mcp", &[ACCEPT], &hello.to_string());
+        let hello = hello("2025-11-25", &json!({})).to_string();
+        let answer = self.connect().exchange("POST /mcp", &[ACCEPT], &hello);
         let answer = answer.expect("it is answered");
         let id = answer
             .header("mcp-session-id")
@@ -120,6 +106,11 @@ fn code(answer: &Value) -> &str {
     answer["error"]["code"].as_str().unwrap_or("none")
 }
 
+/// Who an answer says that its caller is.
+fn who(answer: &Value) -> [&Value; 2] {
+    ["user_id", "handle"].map(|name| &answer[name])
+}
+
 /// The texts in a page of events.
 fn texts(page: &Value) -> Vec<&str> {
     let events = page["events"]
@@ -148,10 +139,7 @@ fn a_token_says_who_one_is_in_every_era_and_over_a_kill() {
             .call("login", &json!({ "username": "Claude".to_lowercase() })),
         ann().call("login", &json!({ "username": "claude" })),
     ] {
-        assert_eq!(
-            (&again["user_id"], &again["handle"]),
-            (&me["user_id"], &me["handle"])
-        );
+        assert_eq!(who(&again), who(&me));
     }
     let read = ann().open().call("check", &check(&Value::Null));
     assert_eq!(code(&read), "none", "{read}");
@@ -172,10 +160,7 @@ fn a_token_says_who_one_is_in_every_era_and_over_a_kill() {
         assert_eq!(texts(&page), ["after the kill"], "{page}");
     }
     let back = ann().open().call("login", &json!({ "username": "claude" }));
-    assert_eq!(
-        (&back["user_id"], &back["handle"]),
-        (&me["user_id"], &me["handle"])
-    );
+    assert_eq!(who(&back), who(&me));
 }
 
 #[test]
@@ -229,21 +214,12 @@ fn a_name_that_registers_again_has_another_handle_and_occupies_nothing() {
     server.kill();
     let server = guarded.start();
     let back = Client::new(&server, ANN.0).call("login", &json!({ "username": "claude" }));
-    assert_eq!(
-        (&back["user_id"], &back["handle"]),
-        (&again["user_id"], &again["handle"])
-    );
-}
-
-/// A server without tokens.
-fn open_server(folder: &Path) -> Server {
-    Server::on(folder, &[])
+    assert_eq!(who(&back), who(&again));
 }
 
 #[test]
 fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = open_server(folder.path());
+    let (folder, server) = Server::fresh(&[]);
     let (ann, ben) = (
         Client::new(&server, "").open(),
         Client::new(&server, "").open(),
@@ -257,7 +233,7 @@ fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
         id: id.into(),
     };
     server.kill();
-    let server = open_server(folder.path());
+    let server = Server::on(folder.path(), &[]);
     resumed(&server, &ben).call(
         "send_message",
         &json!({ "room_id": room, "message": "still here" }),
@@ -266,10 +242,7 @@ fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
     let page = session.call("check", &check(&cursor));
     assert_eq!(texts(&page), ["still here"], "{page}");
     let again = session.call("login", &json!({ "username": "ann" }));
-    assert_eq!(
-        (&again["user_id"], &again["handle"]),
-        (&me["user_id"], &me["handle"])
-    );
+    assert_eq!(who(&again), who(&me));
     let call = tool_call("check", &check(&Value::Null)).to_string();
     let mut forged = ann.clone();
     forged.replace_range(3..4, if &ann[3..4] == "A" { "B" } else { "A" });
@@ -280,13 +253,12 @@ fn a_session_goes_on_after_a_kill_until_its_client_ends_it() {
 
 #[test]
 fn calls_that_come_together_after_a_kill_take_a_session_up_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = open_server(folder.path());
+    let (folder, server) = Server::fresh(&[]);
     let ann = Client::new(&server, "").open();
     let me = ann.call("login", &json!({ "username": "ann" }));
     let id = ann.id;
     server.kill();
-    let server = open_server(folder.path());
+    let server = Server::on(folder.path(), &[]);
     // Requests of one session have different ids.
     let call = |n: usize| {
         let client = Client::new(&server, "");

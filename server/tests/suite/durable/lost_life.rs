@@ -5,7 +5,7 @@ use std::io::BufRead as _;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::run;
+use crate::durable::client::{backup, restore};
 use crate::process::Server;
 
 /// A listener, with the cursor that it has read up to.
@@ -81,45 +81,32 @@ fn said(number: u64) -> String {
 fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name);
-    let command = |word: &str, to: &str, from: &str| {
-        let (to, from) = (at(to), at(from));
-        let ran = run(&[word.as_ref(), to.as_ref(), "--data".as_ref(), from.as_ref()]);
-        assert_eq!(ran.code, Some(0), "{}", ran.why);
-    };
     let server = Server::on(&at("data"), &[]);
     let speaker = server.register("speaker", "lobby");
+    let send = |server: &Server| {
+        let message = json!({ "message": "x", "room_id": "room_1" });
+        server.done("send_message", &speaker, &message)
+    };
+    let join = |server: &Server, name: &str| {
+        let login = json!({ "username": name, "room": "another" });
+        server.done("login", "", &login)
+    };
     let mut listener = Listener::register(&server, "listener");
     server.say(&speaker, (0..20).map(said));
-    command("backup", "backup", "data");
+    assert_eq!(backup(&at("data"), &at("backup")).code, Some(0));
     server.say(&speaker, (20..50).map(said));
     listener.read(&server);
-    let lost = server.done(
-        "send_message",
-        &speaker,
-        &json!({ "message": "x", "room_id": "room_1" }),
-    );
-    let last = server.done(
-        "login",
-        "",
-        &json!({ "username": "lost", "room": "another" }),
-    );
+    let lost = send(&server);
+    let last = join(&server, "lost");
     server.kill();
 
-    command("restore", "backup", "restored");
+    assert_eq!(restore(&at("backup"), &at("restored")).code, Some(0));
     let server = Server::on(&at("restored"), &[]);
     listener.goes_on(&server, &speaker);
-    let sent = server.done(
-        "send_message",
-        &speaker,
-        &json!({ "message": "y", "room_id": "room_1" }),
-    );
+    let sent = send(&server);
     let seqs = [&lost, &sent].map(|sent| sent["room_seq"].as_u64().expect("a place"));
     assert!(seqs[0] < seqs[1], "{seqs:?}");
-    let next = server.done(
-        "login",
-        "",
-        &json!({ "username": "newcomer", "room": "another" }),
-    );
+    let next = join(&server, "newcomer");
     for key in ["user_id", "room_id"] {
         let number = |answer: &Value| {
             let id = answer[key].as_str().expect("an id");
@@ -133,18 +120,13 @@ fn what_is_said_after_a_restore_has_numbers_that_no_lost_message_had() {
     // Once passed, numbers go on as they are.
     assert_eq!(server.stop(), Some(0));
     let server = Server::on(&at("restored"), &[]);
-    let again = server.done(
-        "send_message",
-        &speaker,
-        &json!({ "message": "z", "room_id": "room_1" }),
-    );
+    let again = send(&server);
     assert_eq!(again["room_seq"], seqs[1] + 1);
 }
 
 #[test]
 fn what_is_said_after_an_accepted_loss_has_numbers_that_no_lost_message_had() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let speaker = server.register("speaker", "lobby");
     let mut listener = Listener::register(&server, "listener");
     server.say(&speaker, (0..20).map(said));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::durable::client::{history_of, text_of};
+use crate::durable::client::{history_of, texts_of};
 use crate::process::Server;
 
 /// The core keeps two messages of a room; all others come from the history.
@@ -22,8 +22,7 @@ fn found(server: &Server, handle: &str, query: &str) -> Vec<String> {
     let answer = tries.find(|(status, _)| *status != 503);
     let (status, answer) = answer.expect("it is written in the end");
     assert_eq!(status, 200, "search {query}: {answer}");
-    let messages = answer["messages"].as_array().expect("a page");
-    messages.iter().map(text_of).collect()
+    texts_of(&answer)
 }
 
 /// Ann is in the lobby all the time; Ben joins after her first messages, leaves, and comes back.
@@ -68,8 +67,7 @@ fn check(server: &Server, (ann, ben): (&str, &str)) {
 
 #[test]
 fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
@@ -96,8 +94,7 @@ fn messages_outlive_restarts_and_are_read_by_those_who_were_there() {
 
 #[test]
 fn a_lost_or_damaged_history_is_built_anew_from_the_journal() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let (ann, ben) = comings_and_goings(&server);
     check(&server, (&ann, &ben));
     assert_eq!(server.stop(), Some(0));
@@ -124,8 +121,7 @@ fn damage(path: &Path) {
 
 #[test]
 fn blocked_participants_are_left_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     let cat = server.register("cat", "lobby");
@@ -154,8 +150,7 @@ fn blocked_participants_are_left_out() {
 #[test]
 fn many_who_block_a_reader_do_not_take_its_past_away() {
     const BLOCKERS: usize = 40;
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let page = server.done("list_users", &ann, &json!({ "room_id": "room_1" }));
     let ann_id = page["users"][0]["user_id"].clone();
@@ -178,8 +173,7 @@ fn many_who_block_a_reader_do_not_take_its_past_away() {
 
 #[test]
 fn the_text_of_a_query_is_words_and_never_syntax() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "attic");
     server.say(&ben, ["the secret of the attic".into()]);
@@ -242,15 +236,11 @@ fn the_text_of_a_query_is_words_and_never_syntax() {
 
 #[test]
 fn a_search_is_paged_and_may_name_a_room() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (_folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..9));
-    server.done(
-        "login",
-        &ann,
-        &json!({ "username": "ann", "room": "attic" }),
-    );
+    let attic = json!({ "username": "ann", "room": "attic" });
+    server.done("login", &ann, &attic);
     let elsewhere = json!({ "room_id": "room_2", "message": "word elsewhere" });
     server.done("send_message", &ann, &elsewhere);
     let mut texts = Vec::new();
@@ -258,8 +248,7 @@ fn a_search_is_paged_and_may_name_a_room() {
     loop {
         let query = json!({ "query": "word", "room_id": "room_1", "limit": 4, "before": before });
         let page = server.done("search", &ann, &query);
-        let messages = page["messages"].as_array().expect("a page");
-        texts.extend(messages.iter().map(text_of));
+        texts.extend(texts_of(&page));
         if page["more"] == false {
             break;
         }
@@ -381,8 +370,7 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
 
 #[test]
 fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), SHORT);
+    let (folder, server) = Server::fresh(SHORT);
     let ann = server.register("ann", "lobby");
     server.say(&ann, numbered("word", 0..4));
     assert_eq!(server.history(&ann, "room_1", 50).len(), 4);
@@ -392,13 +380,11 @@ fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
     server.say(&ann, numbered("word", 4..20));
     let room = json!({ "room_id": "room_1" });
     let page = server.done("history", &ann, &room);
-    let texts: Vec<_> = page["messages"]
-        .as_array()
-        .expect("a page")
-        .iter()
-        .map(text_of)
-        .collect();
-    assert_eq!(texts, numbered("word", 18..20), "the room's own part");
+    assert_eq!(
+        texts_of(&page),
+        numbered("word", 18..20),
+        "the room's own part"
+    );
     assert_eq!(page["more"], true);
     let (status, answer) = server.call("search", &ann, &json!({ "query": "word" }));
     assert_eq!(

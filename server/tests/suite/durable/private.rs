@@ -4,8 +4,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use crate::durable::client::{Ran, Refused, run};
-use crate::process::Server;
+use crate::durable::client::{Refused, backup, restore};
+use crate::process::{Server, wait_until};
 
 const TWO_REALMS: &[&str] = &["--realms", "second"];
 
@@ -50,16 +50,6 @@ fn assert_has(names: &[String], wanted: &[&str]) {
     }
 }
 
-/// `backup` or `restore`, from the first folder to the second.
-fn copy(command: &str, from: &Path, to: &Path) -> Ran {
-    let (to, data) = match command {
-        "backup" => (to, from),
-        _ => (from, to),
-    };
-    let words = [command.as_ref(), to.as_os_str(), "--data".as_ref()];
-    run(&[&words[..], &[data.as_os_str()]].concat())
-}
-
 #[test]
 fn every_file_in_an_open_folder_is_private() {
     let home = tempfile::tempdir().expect("a folder");
@@ -82,11 +72,10 @@ fn every_file_in_an_open_folder_is_private() {
         &private_files(&at("data")),
         &["history.db-wal", "history.db-shm"],
     );
-    for (command, from, to) in [
-        ("backup", "data", "backup"),
-        ("restore", "backup", "restored"),
+    for (ran, to) in [
+        (backup(&at("data"), &at("backup")), "backup"),
+        (restore(&at("backup"), &at("restored")), "restored"),
     ] {
-        let ran = copy(command, &at(from), &at(to));
         assert_eq!(ran.code, Some(0), "{}", ran.why);
         assert_eq!(mode(&at(to)), 0o700);
         assert_has(
@@ -104,14 +93,7 @@ fn every_file_in_an_open_folder_is_private() {
     .expect("a file");
     set_mode(&at("data/history.db"), 0o644);
     let server = Server::on(&at("data"), TWO_REALMS);
-    let began = std::time::Instant::now();
-    while !at("data/history.db.damaged").exists() {
-        assert!(
-            began.elapsed() < crate::process::PATIENCE,
-            "it is not found"
-        );
-        std::thread::yield_now();
-    }
+    wait_until("it is not found", || at("data/history.db.damaged").exists());
     assert_eq!(server.history(&ann, "room_1", 9), ["hello"]);
     server.kill();
     let names = private_files(&at("data"));
@@ -186,21 +168,17 @@ fn a_copy_takes_regular_files_and_goes_to_a_new_folder_alone() {
     let server = Server::on(&at("data"), &[]);
     server.register("ann", "lobby");
     assert_eq!(server.stop(), Some(0));
-    assert_eq!(copy("backup", &at("data"), &at("backup")).code, Some(0));
+    assert_eq!(backup(&at("data"), &at("backup")).code, Some(0));
     fs::create_dir(at("empty")).expect("a folder");
 
     // A link where the copy is made, and where it goes.
     for (link, to) in [("one.incomplete", "one"), ("two", "two")] {
         symlink(at("empty"), at(link)).expect("a link");
-        for command in ["backup", "restore"] {
-            let ran = copy(command, &at("backup"), &at(to));
+        for copy in [backup, restore] {
+            let ran = copy(&at("backup"), &at(to));
             assert_eq!(ran.code, Some(1));
-            let wanted = ["left it", "a link"];
-            assert!(
-                wanted.iter().any(|why| ran.why.contains(why)),
-                "{}",
-                ran.why
-            );
+            let why = ran.why;
+            assert!(why.contains("left it") || why.contains("a link"), "{why}");
         }
         assert!(at(link).is_symlink(), "it is left alone");
     }
@@ -213,8 +191,8 @@ fn a_copy_takes_regular_files_and_goes_to_a_new_folder_alone() {
         let kept = fs::read(&file).ok();
         let _ = fs::remove_file(&file);
         symlink(at("secret"), &file).expect("a link");
-        for command in ["backup", "restore"] {
-            let ran = copy(command, &at("backup"), &at("copy"));
+        for copy in [backup, restore] {
+            let ran = copy(&at("backup"), &at("copy"));
             assert_eq!(ran.code, Some(1), "{name}");
             assert!(ran.why.contains("it is a link"), "{name}: {}", ran.why);
             assert!(!at("copy").exists() && !at("copy.incomplete").exists());
@@ -224,7 +202,7 @@ fn a_copy_takes_regular_files_and_goes_to_a_new_folder_alone() {
             fs::write(&file, kept).expect("a file");
         }
     }
-    assert_eq!(copy("restore", &at("backup"), &at("copy")).code, Some(0));
+    assert_eq!(restore(&at("backup"), &at("copy")).code, Some(0));
 }
 
 /// Root alone can give a folder away.

@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::durable::client::{run, text_of};
-use crate::process::PATIENCE;
-use crate::process::Server;
+use crate::durable::client::{export, inspect, run_on, texts_of};
+use crate::process::{Server, wait_until};
 
 /// The core keeps two messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=2"];
@@ -21,21 +19,6 @@ fn change(file: &Path, from: &str, to: &str) {
     let place = place.expect("the text is in the file");
     bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
     fs::write(file, bytes).expect("it can be written");
-}
-
-fn metric(server: &Server, name: &str) -> Option<u64> {
-    let answer = server.connect().exchange("GET /metrics", &[], "");
-    let text = answer.expect("it is answered").body;
-    let number = text.lines().find_map(|line| line.strip_prefix(name));
-    number.and_then(|number| number.trim().parse().ok())
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        std::thread::yield_now();
-    }
 }
 
 fn search(server: &Server, reader: &str, query: &str) -> (u16, Value) {
@@ -54,7 +37,7 @@ fn a_letter_that_changes_while_the_server_runs_is_not_read() {
     assert_eq!(server.stop(), Some(0));
     let server = Server::on(folder.path(), SHORT);
     wait_until("it follows the journal", || {
-        metric(&server, "talking_stick_history_lag ") == Some(0)
+        server.try_figure("history_lag") == Some(0)
     });
     change(&history, "word 4", "sord 4");
     let (status, answer) = search(&server, &ann, "word");
@@ -70,14 +53,8 @@ fn a_letter_that_changes_while_the_server_runs_is_not_read() {
     assert_eq!(server.history(&ann, "room_1", 4), texts);
     let found = search(&server, &ann, "word").1;
     assert_eq!(found["messages"].as_array().map(Vec::len), Some(9));
-    assert_eq!(
-        metric(&server, "talking_stick_history_damaged_total "),
-        Some(1)
-    );
-    assert_eq!(
-        metric(&server, "talking_stick_history_lost_total "),
-        Some(0)
-    );
+    assert_eq!(server.figure("history_damaged_total"), 1);
+    assert_eq!(server.figure("history_lost_total"), 0);
     assert!(folder.path().join("history.db.damaged").exists());
 }
 
@@ -95,23 +72,11 @@ fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
     journal.execute(forget, []).expect("it can be written");
     drop(journal);
     change(&history, "word 4", "sord 4");
-    let inspect = || {
-        let words = ["inspect".as_ref(), "--json".as_ref(), "--data".as_ref()];
-        run(&[&words[..], &[folder.path().as_os_str()]].concat())
-    };
-    let found = inspect();
+    let found = run_on(folder.path(), &[&"inspect", &"--json"]);
     assert_eq!(found.code, Some(1), "{}", found.out);
-    assert!(
-        found.why.contains("the history is damaged"),
-        "{}",
-        found.why
-    );
-    let export = [
-        "export".as_ref(),
-        "--data".as_ref(),
-        folder.path().as_os_str(),
-    ];
-    let export = run(&export);
+    let why = found.why;
+    assert!(why.contains("the history is damaged"), "{why}");
+    let export = export(folder.path());
     assert_eq!(export.code, Some(1));
     assert!(!export.out.contains("sord"), "{}", export.out);
     let server = Server::on(folder.path(), SHORT);
@@ -120,20 +85,11 @@ fn damaged_rows_that_the_journal_no_longer_has_are_counted_and_others_stay() {
     texts.push("later".into());
     assert_eq!(server.history(&ann, "room_1", 4), texts);
     let found = search(&server, &ann, "word").1;
-    let found: Vec<String> = found["messages"]
-        .as_array()
-        .expect("a page")
-        .iter()
-        .map(text_of)
-        .collect();
+    let found = texts_of(&found);
     assert_eq!(found.len(), 8, "{found:?}");
-    assert_eq!(
-        metric(&server, "talking_stick_history_lost_total "),
-        Some(1)
-    );
+    assert_eq!(server.figure("history_lost_total"), 1);
     assert_eq!(server.stop(), Some(0));
-    let found = inspect();
-    assert_eq!(found.code, Some(0), "{}", found.why);
-    let found: Value = serde_json::from_str(&found.out).expect("an object");
+    let (code, found) = inspect(folder.path());
+    assert_eq!(code, Some(0), "{found}");
     assert_eq!(found["history_lost"], 1);
 }

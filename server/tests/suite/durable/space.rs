@@ -3,13 +3,11 @@
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
-use crate::process::PATIENCE;
-use crate::process::Server;
+use crate::process::{Server, wait_until};
 
 /// One source may write as much as it likes, and as fast.
 const UNRATED: [&str; 4] = [
@@ -19,14 +17,6 @@ const UNRATED: [&str; 4] = [
     "max_per_address=10000,max_message=16384",
 ];
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what}");
-        thread::yield_now();
-    }
-}
-
 fn size(file: &Path) -> u64 {
     file.metadata().map_or(0, |file| file.len())
 }
@@ -34,13 +24,6 @@ fn size(file: &Path) -> u64 {
 /// Long texts, of this number of bytes altogether.
 fn long_texts(bytes: usize) -> impl Iterator<Item = String> {
     (0..bytes / 16_000).map(|number| format!("{number:016000}"))
-}
-
-fn metric(server: &Server, name: &str) -> u64 {
-    let answer = server.connect().exchange("GET /metrics", &[], "");
-    let text = answer.expect("it is answered").body;
-    let number = text.lines().find_map(|line| line.strip_prefix(name));
-    number.expect(name).trim().parse().expect("a number")
 }
 
 /// `/readyz` says that nothing is accepted, also while nobody calls, and a message is refused.
@@ -56,8 +39,7 @@ fn assert_refuses(server: &Server, handle: &str) {
 
 #[test]
 fn little_free_space_refuses_writers_and_no_readers() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(&ann, ["before".into()]);
@@ -69,7 +51,7 @@ fn little_free_space_refuses_writers_and_no_readers() {
     assert_refuses(&server, &ann);
     assert_eq!(server.inbox(&ben, Vec::new(), 0).0, ["before"]);
     assert_eq!(server.history(&ben, "room_1", 9), ["before"]);
-    assert!(metric(&server, "talking_stick_disk_bytes{of=\"free\"} ") > 0);
+    assert!(server.figure("disk_bytes{of=\"free\"}") > 0);
     assert!(server.log().contains("less free space than --disk-reserve"));
     let server = Server::on(folder.path(), &[]);
     server.say(&ann, ["after".into()]);
@@ -113,8 +95,7 @@ fn a_folder_that_vanished_is_noticed() {
 
 #[test]
 fn a_wal_that_a_reader_held_shrinks_when_it_is_gone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &UNRATED);
+    let (folder, server) = Server::fresh(&UNRATED);
     let ann = server.register("ann", "lobby");
     let (file, wal) = (
         folder.path().join("journal.db"),
@@ -126,7 +107,7 @@ fn a_wal_that_a_reader_held_shrinks_when_it_is_gone() {
     pinned.expect("a view");
     server.say(&ann, long_texts(20 << 20));
     assert!(size(&wal) > 16 << 20);
-    let told = metric(&server, "talking_stick_disk_bytes{of=\"journal_wal\"} ");
+    let told = server.figure("disk_bytes{of=\"journal_wal\"}");
     assert_eq!(told, size(&wal));
     drop(reader);
     wait_until("it stays long", || size(&wal) <= 8 << 20);

@@ -2,14 +2,12 @@
 //! accepted is lost, and the server heals with the disk.
 
 use std::thread;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::disk::{Disk, Trouble};
-use crate::durable::client::text_of;
-use crate::process::PATIENCE;
-use crate::process::Server;
+use crate::durable::client::texts_of;
+use crate::process::{Server, wait_until};
 
 /// A disk with a folder for a server.
 pub(crate) fn new_disk() -> (tempfile::TempDir, Disk) {
@@ -33,12 +31,10 @@ fn send(server: &Server, handle: &str, text: &str) -> (u16, Value) {
 
 /// Waits until the server knows of the trouble. A call must be under way.
 pub(crate) fn wait_until_known(server: &Server, trouble: Trouble) {
-    let began = Instant::now();
     // A full disk fails each append, and its outcome is known.
-    while trouble != Trouble::Full && server.get("/readyz").0 == 200 {
-        assert!(began.elapsed() < PATIENCE, "it is still ready");
-        thread::yield_now();
-    }
+    wait_until("it is still ready", || {
+        trouble == Trouble::Full || server.get("/readyz").0 != 200
+    });
 }
 
 /// Sends a message once the server knows of the trouble, which refuses it.
@@ -56,16 +52,13 @@ fn send_to_be_refused(server: &Server, handle: &str, trouble: Trouble) {
 
 /// Sends until it is accepted. Refusals for the disk have no effect.
 fn send_until_accepted(server: &Server, handle: &str, text: &str) {
-    let began = Instant::now();
-    loop {
+    wait_until("it is refused", || {
         let (status, answer) = send(server, handle, text);
-        if status == 200 {
-            return;
+        if status != 200 {
+            assert_eq!(answer["error"]["code"], "storage_unavailable", "{answer}");
         }
-        assert_eq!(answer["error"]["code"], "storage_unavailable", "{answer}");
-        assert!(began.elapsed() < PATIENCE, "{answer}");
-        thread::yield_now();
-    }
+        status == 200
+    });
 }
 
 /// Each read is answered, and shows what was accepted before.
@@ -74,13 +67,7 @@ fn reads_go_on(server: &Server, reader: &str) {
     assert_eq!(heard, ["before"]);
     server.done("list_users", reader, &json!({}));
     let page = server.done("history", reader, &json!({ "room_id": "room_1" }));
-    let texts: Vec<String> = page["messages"]
-        .as_array()
-        .expect("a page")
-        .iter()
-        .map(text_of)
-        .collect();
-    assert_eq!(texts, ["before"]);
+    assert_eq!(texts_of(&page), ["before"]);
 }
 
 /// The server's life through this trouble, and the next one after a kill.

@@ -1,44 +1,17 @@
 //! `export`, `records`, `backup`, `restore` and `inspect` on the folder of a server.
 
 use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use chat_journal::{Bundle, Loss, recover};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::durable::client::{Ran, run, run_for_bytes};
+use crate::durable::client::{backup, export, inspect, records, recovered, restore, run_on};
 use crate::process::Server;
 
 /// The core keeps three messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=3"];
-
-fn inspect(folder: &Path) -> (Option<i32>, Value) {
-    let words = ["inspect", "--json", "--data"].map(AsRef::as_ref);
-    let ran = run(&[&words[..], &[folder.as_os_str()]].concat());
-    let report = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.why));
-    (ran.code, report)
-}
-
-fn backup(folder: &Path, to: &Path) -> Ran {
-    run(&[
-        "backup".as_ref(),
-        to.as_os_str(),
-        "--data".as_ref(),
-        folder.as_os_str(),
-    ])
-}
-
-fn restore(from: &Path, folder: &Path) -> Ran {
-    run(&[
-        "restore".as_ref(),
-        from.as_os_str(),
-        "--data".as_ref(),
-        folder.as_os_str(),
-    ])
-}
 
 #[test]
 fn a_backup_under_load_is_a_whole_server() {
@@ -111,17 +84,9 @@ fn a_folder_with_something_in_it_is_left_alone() {
 
 #[test]
 fn an_export_has_a_line_for_everything() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
-    let export = || {
-        run(&[
-            "export".as_ref(),
-            "--data".as_ref(),
-            folder.path().as_os_str(),
-        ])
-    };
+    let (folder, server) = Server::fresh(&[]);
     // A server that answers has a history, though an empty one.
-    let empty = export();
+    let empty = export(folder.path());
     assert_eq!(empty.code, Some(0), "{}", empty.why);
     assert_eq!(empty.out.lines().count(), 2, "{}", empty.out);
     let ann = server.register("ann", "lobby");
@@ -138,7 +103,7 @@ fn an_export_has_a_line_for_everything() {
     );
     // The history has caught up with what was answered.
     assert_eq!(server.history(&ann, "room_1", 50).len(), 30);
-    let ran = export();
+    let ran = export(folder.path());
     assert_eq!(ran.code, Some(0), "{}", ran.why);
     let lines: Vec<Value> = ran
         .out
@@ -187,18 +152,16 @@ fn an_export_and_an_error_steer_no_terminal() {
         text.chars()
             .any(|c| c == '\u{202e}' || c.is_control() && c != '\n')
     };
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::on(folder.path(), &[]);
+    let (folder, server) = Server::fresh(&[]);
     let ann = server.register("ann", "lobby");
     server.say(&ann, [EVIL.to_owned()]);
     assert_eq!(server.history(&ann, "room_1", 50).len(), 1);
-    let at = folder.path().as_os_str();
-    let ran = run(&["export".as_ref(), "--data".as_ref(), at]);
+    let ran = export(folder.path());
     assert!(!steers(&ran.out), "{:?}", ran.out);
     let mut lines = ran.out.lines().map(serde_json::from_str::<Value>);
     assert!(lines.any(|line| line.expect("JSON")["message"] == EVIL));
     let nowhere = folder.path().join("\u{1b}[31mred\u{9b}");
-    let ran = run(&["inspect".as_ref(), "--data".as_ref(), nowhere.as_os_str()]);
+    let ran = run_on(&nowhere, &[&"inspect"]);
     assert_ne!(ran.code, Some(0));
     assert!(
         ran.why.contains("[31mred") && !steers(&ran.why),
@@ -252,20 +215,13 @@ fn an_inspection_names_the_damaged_position() {
         "{problem}"
     );
     for ran in [
-        run(&[
-            "inspect".as_ref(),
-            "--data".as_ref(),
-            at("data").as_os_str(),
-        ]),
+        run_on(&at("data"), &[&"inspect"]),
         backup(&at("data"), &at("copy")),
         restore(&at("data"), &at("copy")),
     ] {
         assert_eq!(ran.code, Some(1));
-        assert!(
-            ran.why.contains(&format!("position {first} ")),
-            "{}",
-            ran.why
-        );
+        let why = ran.why;
+        assert!(why.contains(&format!("position {first} ")), "{why}");
     }
     assert!(!at("copy").exists() && !at("copy.incomplete").exists());
 }
@@ -298,16 +254,11 @@ fn the_records_of_a_running_server_are_its_state() {
         records.windows(secret.len()).all(|bytes| bytes != secret),
         "the secret is not for others"
     );
-    let mut bundle = Bundle::read(&records).expect("a bundle");
-    let origin = bundle.origin;
-    let config = chat_core::Config::default();
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
-    let recovered = recovered.expect("it is whole");
-    assert!(recovered.snapshot.0 == 0 && recovered.hub.position().0 > 60);
-    assert_eq!(bundle.checkpoints.len(), 2, "of both stops");
-    let (_, report) = inspect(&at("data"));
-    assert_eq!(report["last"], recovered.hub.position().0);
+    let (state, checkpoints) = recovered(&records);
+    let last = state.hub.position().0;
+    assert!(state.snapshot.0 == 0 && last > 60);
+    assert_eq!(checkpoints, 2, "of both stops");
+    assert_eq!(inspect(&at("data")).1["last"], last);
 }
 
 #[test]
@@ -325,21 +276,9 @@ fn records_without_their_beginning_come_with_a_snapshot() {
     assert!(deleted.expect("a table") > 0);
     drop(database);
     let records = records(&data);
-    let mut bundle = Bundle::read(&records).expect("a bundle");
-    let origin = bundle.origin;
-    let config = chat_core::Config::default();
-    let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
-    let (_, report) = inspect(&data);
-    let recovered = recovered.expect("a snapshot replaces what is gone");
-    assert_eq!(report["last"], recovered.hub.position().0);
-    assert!(recovered.snapshot.0 > 3);
-}
-
-/// What `talking-stick records` writes.
-fn records(folder: &Path) -> Vec<u8> {
-    let words = ["records".as_ref(), "--data".as_ref(), folder.as_os_str()];
-    run_for_bytes(&words)
+    let (state, _) = recovered(&records);
+    assert_eq!(inspect(&data).1["last"], state.hub.position().0);
+    assert!(state.snapshot.0 > 3, "it replaces what is gone");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::greedy::server::{hello, modern, start};
+use crate::greedy::server::{modern, start};
 use crate::process::{Answer, Connection, Server};
+use crate::stage::hello;
 
 /// The number of requests an attacker sends.
 const REQUESTS: usize = 60;
@@ -77,13 +78,11 @@ fn what_is_parsed_is_bounded_before_it_is_parsed() {
     let server = start(&FREE);
     let serve = |body: &str, headers: &[(&str, &str)]| {
         let refused = server.connect().mcp(headers, body);
-        assert_eq!(
-            (refused.status, refused.code()),
-            (413, "body_too_large".into())
-        );
+        refused.refuses(413, "body_too_large");
     };
     for junk in [dense(1 << 20), dense(100_000), "x".repeat(1 << 20).into()] {
-        serve(&hello(&json!({ "experimental": { "x": junk } })), &[]);
+        let experimental = json!({ "experimental": { "x": junk } });
+        serve(&hello("2025-11-25", &experimental).to_string(), &[]);
         let none = json!({ "notifications": {} });
         serve(&modern("subscriptions/listen", none, junk.clone()), &LISTEN);
         let check = json!({ "name": "check", "arguments": {} });
@@ -91,17 +90,15 @@ fn what_is_parsed_is_bounded_before_it_is_parsed() {
     }
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     let refused = server.connect().mcp(&[], &deep);
-    assert_eq!(
-        (refused.status, refused.code()),
-        (400, "invalid_arguments".into())
-    );
+    refused.refuses(400, "invalid_arguments");
     serves(&server);
 }
 
 #[test]
 fn a_session_keeps_no_experimental_capabilities() {
     let server = start(&FREE);
-    let hello = hello(&json!({ "experimental": { "x": largest() } }));
+    let experimental = json!({ "experimental": { "x": largest() } });
+    let hello = hello("2025-11-25", &experimental).to_string();
     let grown = growth(&server, |attacker| {
         let answer = attacker.mcp(&[], &hello);
         assert_eq!(answer.status, 200, "{}", answer.body);
@@ -248,7 +245,7 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
     let mut ben = server.connect();
     let reads = ben.register("Ben", "lobby");
     let refused = fill(&server);
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     assert!(refused.body.contains("memory"), "{}", refused.body);
     assert!(refused.json()["error"]["retry_after_ms"].is_u64());
     assert!(server.figure("process_resident_memory_bytes") > server.figure("memory_limit_bytes"));
@@ -257,24 +254,22 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
         ("/tools/enter_queue", json!({})),
     ] {
         let answer = server.connect().call(path, "", &body);
-        let told = (answer.status, answer.code());
-        assert_eq!(told, (503, "overloaded".into()), "{path}");
+        answer.refuses(503, "overloaded");
     }
     let session = server.connect().initialize();
-    assert_eq!((session.status, session.code()), (503, "overloaded".into()));
+    session.refuses(503, "overloaded");
     assert!(session.json()["error"]["data"]["error"]["retry_after_ms"].is_u64());
     let stream = [("Chat-Handle", &*handle)];
     let answer = server.connect().exchange("GET /events", &stream, "");
     let answer = answer.expect("it is answered");
-    assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
+    answer.refuses(503, "overloaded");
     for (path, body) in [
         ("/tools/history", json!({ "room_id": "room_1" })),
         ("/send", json!({ "message": "x" })),
         ("/tools/append", json!({ "text": "x" })),
     ] {
         let answer = ann.call(path, &handle, &body);
-        let told = (answer.status, answer.code());
-        assert_eq!(told, (503, "overloaded".into()), "{path}");
+        answer.refuses(503, "overloaded");
     }
     let answered = [
         "/reconnect",

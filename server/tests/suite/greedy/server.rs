@@ -1,10 +1,9 @@
 //! The running binary, and requests as bytes.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use crate::process::{Answer, Connection, PATIENCE, Server};
+use crate::process::{Answer, Connection, Server, wait_until};
+use crate::stage::{self, hello};
 
 /// Starts a server that logs only errors.
 pub(crate) fn start(words: &[&str]) -> Server {
@@ -27,16 +26,8 @@ impl Server {
     }
 
     /// Waits until a metric satisfies the condition.
-    pub(crate) fn until(&self, name: &str, is_so: impl Fn(u64) -> bool) -> u64 {
-        let began = Instant::now();
-        loop {
-            let figure = self.figure(name);
-            if is_so(figure) {
-                return figure;
-            }
-            assert!(began.elapsed() < PATIENCE, "{name} stays at {figure}");
-            std::thread::yield_now();
-        }
+    pub(crate) fn until(&self, name: &str, is_so: impl Fn(u64) -> bool) {
+        wait_until(name, || is_so(self.figure(name)));
     }
 }
 
@@ -44,13 +35,6 @@ impl Answer {
     /// The id of the session that it opened.
     pub(crate) fn session(&self) -> &str {
         self.header("mcp-session-id").expect("a session")
-    }
-
-    /// The error code of a refusal, in either format.
-    pub(crate) fn code(&self) -> String {
-        let json = self.json();
-        let error = json["error"]["data"].get("error").unwrap_or(&json["error"]);
-        error["code"].as_str().expect("a code").to_owned()
     }
 }
 
@@ -80,7 +64,7 @@ impl Connection {
 
     /// Opens an MCP session, for a client with these capabilities.
     pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
-        let answer = self.mcp(&[], &hello(capabilities));
+        let answer = self.mcp(&[], &hello("2025-11-25", capabilities).to_string());
         if answer.status == 200 && answer.body.is_empty() {
             self.chunks().expect("the stream ends");
         }
@@ -93,25 +77,9 @@ fn accepting<'h>(headers: &[(&'h str, &'h str)]) -> Vec<(&'h str, &'h str)> {
     headers.iter().copied().chain([accept]).collect()
 }
 
-/// The `initialize` request of a client with these capabilities.
-pub(crate) fn hello(capabilities: &Value) -> String {
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": capabilities,
-            "clientInfo": { "name": "greedy", "version": "1" }
-        }
-    });
-    hello.to_string()
-}
-
 /// A request in the protocol version without sessions, with these additional members of `_meta`.
 pub(crate) fn modern(method: &str, mut params: Value, meta: Value) -> String {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "greedy", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "greedy": meta,
-    });
+    params["_meta"] = stage::meta();
+    params["_meta"]["greedy"] = meta;
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }

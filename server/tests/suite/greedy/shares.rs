@@ -1,24 +1,18 @@
 //! One source that takes as many of every resource as it can get.
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use server_chat::capacity::{LARGE, OPENING};
-use sha2::{Digest as _, Sha256};
 
 use crate::greedy::server::start;
+use crate::http::tokens::lines;
 use crate::process::Server;
+use crate::stage::file_with;
 
 /// A server that requires one of these tokens.
 fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
-    let mut file = tempfile::NamedTempFile::new().expect("a file");
-    for (n, token) in tokens.iter().enumerate() {
-        let hash = Sha256::digest(token.as_bytes());
-        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(file, "name{n} {hex}").expect("room on the disk");
-    }
-    let path = file.path().to_str().expect("a name in UTF-8").to_owned();
+    let (file, path) = file_with(&lines(tokens));
     (start(&["--auth-tokens", &path]), file)
 }
 

@@ -10,8 +10,6 @@ use crate::http::client::Answer;
 use crate::http::tokens::tokens;
 use crate::http::world::{Registered, Setup, World};
 
-const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
-
 pub(crate) async fn operated() -> World {
     let mut setup = Setup::free();
     setup.guard.operators = Some(tokens(&["boss"]));
@@ -20,12 +18,12 @@ pub(crate) async fn operated() -> World {
 }
 
 async fn act(world: &World, path: &str, body: Value) -> Answer {
-    let headers = [BOSS, ("Content-Type", "application/json")];
-    let body = body.to_string();
-    let mut client = world.client().await;
-    client
-        .request("POST", path, &headers, body.as_bytes())
-        .await
+    world.post_as("boss", path, body).await
+}
+
+/// What an act of an operator is about.
+fn about(user: &str, reason: &str) -> Value {
+    json!({ "user_id": user, "reason": reason })
 }
 
 pub(crate) async fn done(world: &World, path: &str, body: Value) {
@@ -34,11 +32,7 @@ pub(crate) async fn done(world: &World, path: &str, body: Value) {
 }
 
 async fn seen(world: &World, path: &str) -> Value {
-    let answer = world
-        .client()
-        .await
-        .request("GET", path, &[BOSS], b"")
-        .await;
+    let answer = world.get_as("boss", path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.text());
     answer.json()
 }
@@ -53,12 +47,7 @@ async fn one_who_is_muted_is_heard_again_when_unmuted() {
     let world = operated().await;
     let (mut ann, ben) = (world.register("Ann").await, world.register("Ben").await);
     let mut events = world.events(&ben.handle, None).await;
-    done(
-        &world,
-        "/admin/mute",
-        json!({ "user_id": ann.user, "reason": "shouting" }),
-    )
-    .await;
+    done(&world, "/admin/mute", about(&ann.user, "shouting")).await;
     let told = events.event().await.unwrap();
     assert!(told.is("moderation.muted"), "{told:?}");
     assert_eq!(told.json()["reason"], "shouting");
@@ -111,12 +100,8 @@ async fn one_who_is_kicked_is_out_of_the_room_and_a_closed_room_is_over() {
     assert_eq!(message, "That participant is not in that room");
     let rooms = seen(&world, "/admin/rooms").await;
     assert_eq!(rooms["rooms"][0]["members"], 1);
-    done(
-        &world,
-        "/admin/close",
-        json!({ "room_id": ben.room, "reason": "late" }),
-    )
-    .await;
+    let close = json!({ "room_id": ben.room, "reason": "late" });
+    done(&world, "/admin/close", close).await;
     assert_eq!(says(&mut ben).await.0, 409);
 }
 
@@ -124,12 +109,8 @@ async fn one_who_is_kicked_is_out_of_the_room_and_a_closed_room_is_over() {
 async fn a_banned_name_does_not_come_back_until_it_may() {
     let world = operated().await;
     let mut ann = world.register("Ann").await;
-    done(
-        &world,
-        "/admin/ban",
-        json!({ "name": "ann", "reason": "spam" }),
-    )
-    .await;
+    let ban = json!({ "name": "ann", "reason": "spam" });
+    done(&world, "/admin/ban", ban).await;
     assert_eq!(says(&mut ann).await, (401, Some("unknown_handle".into())));
     let body = json!({ "username": "Ann" });
     let back = world.client().await.post("/register", None, &body).await;
@@ -137,12 +118,8 @@ async fn a_banned_name_does_not_come_back_until_it_may() {
     let bans = seen(&world, "/admin/bans").await;
     assert_eq!(bans["bans"][0]["by"], "name0");
     assert_eq!(bans["bans"][0]["reason"], "spam");
-    done(
-        &world,
-        "/admin/unban",
-        json!({ "name": bans["bans"][0]["name"] }),
-    )
-    .await;
+    let unban = json!({ "name": bans["bans"][0]["name"] });
+    done(&world, "/admin/unban", unban).await;
     world.register("Ann").await;
 }
 
@@ -151,29 +128,18 @@ async fn who_is_banned_hears_why() {
     let world = operated().await;
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     let reason = "selling things";
-    done(
-        &world,
-        "/admin/ban",
-        json!({ "name": "Ann", "reason": reason }),
-    )
-    .await;
-    let here = json!({ "address": "127.0.0.1", "reason": reason });
+    let name = json!({ "name": "Ann", "reason": reason });
+    done(&world, "/admin/ban", name).await;
+    let barred = "An operator has barred you from this server";
     let refused = ann.post("/reconnect", json!({})).await;
-    let error = refused.json()["error"].clone();
-    assert_eq!(
-        (refused.status, &error["code"]),
-        (401, &json!("unknown_handle"))
-    );
-    assert_eq!(
-        error["message"],
-        "An operator has barred you from this server"
-    );
-    assert_eq!(error["reason"], reason);
+    refused.refuses(401, "unknown_handle");
+    assert_eq!(refused.json()["error"]["message"], barred);
+    assert_eq!(refused.json()["error"]["reason"], reason);
+    let here = json!({ "address": "127.0.0.1", "reason": reason });
     done(&world, "/admin/ban", here).await;
     let refused = ben.post("/reconnect", json!({})).await;
-    let error = refused.json()["error"].clone();
-    assert_eq!((refused.status, &error["code"]), (403, &json!("blocked")));
-    assert_eq!(error["reason"], reason);
+    refused.refuses(403, "blocked");
+    assert_eq!(refused.json()["error"]["reason"], reason);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -233,7 +199,7 @@ async fn a_mute_and_a_ban_outlive_another_registration() {
         let body = json!({ "username": name, "request_key": key });
         let mut client = world.client().await;
         let answer = client.post("/register", None, &body).await.json();
-        let act = json!({ "user_id": answer["user_id"], "reason": "spam" });
+        let act = about(answer["user_id"].as_str().unwrap(), "spam");
         done(&world, &format!("/admin/{path}"), act).await;
         let handle = answer["handle"].as_str();
         client.post("/unregister", handle, &json!({})).await;
@@ -260,15 +226,15 @@ async fn false_reports_push_out_no_true_one() {
     setup.config.max_reports_per_address = 5;
     let world = World::start(setup).await;
     let (mut ann, eve) = (world.register("Ann").await, world.register("Eve").await);
-    let about = |reason: &str| json!({ "user_id": eve.user, "reason": reason });
     for reason in ["she shouts", "again", "and again"] {
-        let reported = ann.post("/tools/report_user", about(reason)).await;
+        let report = about(&eve.user, reason);
+        let reported = ann.post("/tools/report_user", report).await;
         assert_eq!(reported.status, 200, "{}", reported.text());
     }
     let mut statuses = Vec::new();
     for n in 0..20 {
         let mut one = world.register(&format!("Liar {n}")).await;
-        let lie = json!({ "user_id": ann.user, "reason": format!("lie {n}") });
+        let lie = about(&ann.user, &format!("lie {n}"));
         statuses.push(one.post("/tools/report_user", lie).await.status);
     }
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 4);
@@ -285,26 +251,22 @@ async fn false_reports_push_out_no_true_one() {
 async fn reports_are_read_newest_first() {
     let world = operated().await;
     let mut ann = world.register("Ann").await;
-    let mut about = String::new();
+    let mut last = String::new();
     for (name, reason) in [("Ben", "first"), ("Cat", "second"), ("Dan", "third")] {
-        about = world.register(name).await.user;
+        last = world.register(name).await.user;
         // A second report about the same participant is not stored.
         for reason in [reason, "again"] {
-            let report = json!({ "user_id": about, "reason": reason });
+            let report = about(&last, reason);
             assert_eq!(ann.post("/tools/report_user", report).await.status, 200);
         }
     }
     let reports = seen(&world, "/admin/reports?limit=2").await;
     assert_eq!(reports["kept"], 3);
-    let reasons: Vec<_> = reports["reports"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|r| &r["reason"])
-        .collect();
+    let listed = reports["reports"].as_array().unwrap();
+    let reasons: Vec<_> = listed.iter().map(|report| &report["reason"]).collect();
     assert_eq!(reasons, ["third", "second"]);
-    assert_eq!(reports["reports"][0]["by"]["display_name"], "Ann");
-    assert_eq!(reports["reports"][0]["about"]["user_id"], about);
+    assert_eq!(listed[0]["by"]["display_name"], "Ann");
+    assert_eq!(listed[0]["about"]["user_id"], last);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -325,70 +287,36 @@ async fn the_figures_and_sizes_are_shown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_operator_cannot_mean_is_told() {
     let world = operated().await;
-    for (path, body, code) in [
-        ("/admin/mute", json!({ "reason": "x" }), "invalid_arguments"),
+    let (nobody, wrong) = ("user_not_found", "invalid_arguments");
+    for (act_of, body, code) in [
+        ("mute", json!({ "reason": "x" }), wrong),
+        ("mute", about("user_9", "x"), nobody),
+        ("mute", json!({ "name": "Nobody", "reason": "x" }), nobody),
+        ("mute", json!({ "user_id": "user_9" }), wrong),
         (
-            "/admin/mute",
-            json!({ "user_id": "user_9", "reason": "x" }),
-            "user_not_found",
-        ),
-        (
-            "/admin/mute",
-            json!({ "name": "Nobody", "reason": "x" }),
-            "user_not_found",
-        ),
-        (
-            "/admin/mute",
-            json!({ "user_id": "user_9" }),
-            "invalid_arguments",
-        ),
-        (
-            "/admin/mute",
+            "mute",
             json!({ "user_id": "a", "name": "b", "reason": "x" }),
-            "invalid_arguments",
+            wrong,
         ),
         (
-            "/admin/ban",
+            "ban",
             json!({ "address": "localhost", "reason": "x" }),
-            "invalid_arguments",
+            wrong,
         ),
+        ("ban", json!({ "address": 7, "reason": "x" }), wrong),
+        ("ban", json!({ "address": "10.0.0.1" }), wrong),
+        ("unban", json!({}), wrong),
+        ("unban", json!({ "name": "Ann", "why": "x" }), wrong),
         (
-            "/admin/ban",
-            json!({ "address": 7, "reason": "x" }),
-            "invalid_arguments",
-        ),
-        (
-            "/admin/ban",
-            json!({ "address": "10.0.0.1" }),
-            "invalid_arguments",
-        ),
-        ("/admin/unban", json!({}), "invalid_arguments"),
-        (
-            "/admin/unban",
-            json!({ "name": "Ann", "why": "x" }),
-            "invalid_arguments",
-        ),
-        (
-            "/admin/close",
+            "close",
             json!({ "room_id": "room_9", "reason": "x" }),
             "room_not_found",
         ),
-        (
-            "/admin/close",
-            json!({ "reason": "x" }),
-            "invalid_arguments",
-        ),
-        (
-            "/admin/kick",
-            json!({ "user_id": "user_1", "reason": "x" }),
-            "invalid_arguments",
-        ),
+        ("close", json!({ "reason": "x" }), wrong),
+        ("kick", about("user_1", "x"), wrong),
     ] {
-        assert_eq!(
-            act(&world, path, body.clone()).await.code(),
-            code,
-            "{path} {body}"
-        );
+        let refused = act(&world, &format!("/admin/{act_of}"), body.clone()).await;
+        assert_eq!(refused.code(), code, "{act_of} {body}");
     }
 }
 
@@ -437,16 +365,9 @@ async fn every_ban_and_mute_is_found_in_the_list_and_lifted_by_what_it_shows() {
     assert_eq!(pest.json()["user_id"], "pest.1");
     let given = client.post("/tools/chimaek", None, &json!({})).await;
     let given = given.json()["user_id"].clone();
-    done(
-        &world,
-        "/admin/mute",
-        json!({ "user_id": named.user, "reason": reason }),
-    )
-    .await;
-    for whom in [json!({ "user_id": "pest.1" }), json!({ "user_id": given })] {
-        let mut act = whom;
-        act["reason"] = reason.into();
-        done(&world, "/admin/ban", act).await;
+    done(&world, "/admin/mute", about(&named.user, reason)).await;
+    for whom in ["pest.1", given.as_str().unwrap()] {
+        done(&world, "/admin/ban", about(whom, reason)).await;
     }
     let address = json!({ "address": "192.0.2.7", "reason": reason });
     done(&world, "/admin/ban", address).await;
@@ -489,11 +410,7 @@ async fn nobody_else_is_let_in() {
     let world = operated().await;
     let mut client = world.client().await;
     for path in ["/admin/overview", "/admin/bans", "/admin/reports"] {
-        let answer = client.get(path).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (401, "operator_required".into())
-        );
+        client.get(path).await.refuses(401, "operator_required");
     }
     let stranger = client.post("/admin/mute", None, &json!({})).await;
     assert_eq!(stranger.code(), "operator_required");
@@ -508,13 +425,15 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
     setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.operators = true;
     let world = World::start(setup).await;
-    let token = [("Authorization", "Bearer sesame")];
     for path in ["/admin/overview", "/admin/nowhere"] {
-        let mut client = world.client().await;
-        let answer = client.request("GET", path, &token, b"").await;
-        let told = (answer.status, answer.code());
-        assert_eq!(told, (401, "operator_required".into()), "{path}");
+        let answer = world.get_as("sesame", path).await;
+        answer.refuses(401, "operator_required");
     }
+    for path in ["/admin/overview", "/users"] {
+        assert_eq!(world.get_as("boss", path).await.status, 200, "{path}");
+    }
+    let unnamed = world.client().await.get("/admin/overview").await;
+    assert_eq!(unnamed.code(), "token_required");
     let turned_away = "talking_stick_turned_away_total{why=\"no_operator\"} 2";
     assert!(figures(&world).contains(turned_away));
 }
@@ -529,23 +448,14 @@ fn figures(world: &World) -> String {
 async fn an_act_bears_the_operator_s_name() {
     let world = operated().await;
     let ann = world.register("Ann").await;
-    done(
-        &world,
-        "/admin/ban",
-        json!({ "user_id": ann.user, "reason": "spam" }),
-    )
-    .await;
-    let by: Option<Vec<Arc<str>>> = world
-        .service
-        .node()
-        .look(|node| {
-            node.hub()
-                .kept(None)
-                .map(|(_, ban)| Arc::clone(&ban.by))
-                .collect()
-        })
-        .await;
-    assert_eq!(by, Some(vec!["name0".into(); 2]), "the name and the handle");
+    done(&world, "/admin/ban", about(&ann.user, "spam")).await;
+    let node = world.service.node();
+    let by = node.look(|node| {
+        let kept = node.hub().kept(None);
+        kept.map(|(_, ban)| Arc::clone(&ban.by)).collect()
+    });
+    let two: Vec<Arc<str>> = vec!["name0".into(); 2];
+    assert_eq!(by.await, Some(two), "the name and the handle");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -565,10 +475,9 @@ async fn what_was_said_around_a_report_can_be_read() {
     assert_eq!(said[19]["sender"]["display_name"], "Ann");
     for (path, status) in [("?user_id=none", 404), ("", 400)] {
         let path = format!("/admin/context{path}");
-        let mut client = world.client().await;
-        let answer = client.request("GET", &path, &[BOSS], b"").await;
+        let answer = world.get_as("boss", &path).await;
         assert_eq!(answer.status, status, "{path}: {}", answer.text());
-        let answer = client.request("GET", &path, &[], b"").await;
+        let answer = world.client().await.get(&path).await;
         assert_eq!(answer.code(), "operator_required", "{path}");
     }
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use crate::http::client::Answer;
 use crate::http::world::{Setup, World};
 
-async fn refused(world: &World, path: &str, handle: Option<&str>, body: Value) -> (u16, String) {
-    let answer = world.client().await.post(path, handle, &body).await;
-    (answer.status, answer.code())
+/// The answer to a call of a new client.
+async fn post(world: &World, path: &str, handle: Option<&str>, body: Value) -> Answer {
+    world.client().await.post(path, handle, &body).await
 }
 
 fn ok(answer: &Answer) -> Value {
@@ -21,7 +21,7 @@ async fn two_register_and_talk_under_the_stick() {
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     assert_eq!(ann.room, ben.room);
     let early = ben.post("/send", json!({ "message": "me" })).await;
-    assert_eq!((early.status, early.code()), (409, "stick_required".into()));
+    early.refuses(409, "stick_required");
     let granted = ann.post("/talking_stick", json!({})).await;
     assert_eq!(ok(&granted)["status"], "granted");
     let waiting = ben.post("/talking_stick", json!({})).await;
@@ -85,8 +85,8 @@ async fn one_comes_back_with_its_handle_and_leaves_for_good() {
             "/send" => json!({ "message": "x" }),
             _ => json!({}),
         };
-        let gone = refused(&world, path, Some(&ann.handle), body).await;
-        assert_eq!(gone, (401, "unknown_handle".into()), "{path}");
+        let gone = post(&world, path, Some(&ann.handle), body).await;
+        gone.refuses(401, "unknown_handle");
     }
 }
 
@@ -121,8 +121,8 @@ async fn to_register_again_with_the_key_is_no_second_one() {
     assert_eq!(first, again);
     let handle = first["handle"].as_str();
     ok(&client.post("/tools/leave_queue", handle, &json!({})).await);
-    let taken = refused(&world, "/register", None, json!({ "username": "ann" })).await;
-    assert_eq!(taken, (409, "name_taken".into()));
+    let taken = post(&world, "/register", None, json!({ "username": "ann" })).await;
+    taken.refuses(409, "name_taken");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,6 +132,7 @@ async fn a_pair_meets_by_tools_alone() {
     let enter = json!({ "display_name": "Ann", "interests": ["sea"] });
     let ann = ok(&client.post("/tools/enter_queue", None, &enter).await);
     assert_eq!(ann["status"], "waiting");
+    assert_eq!(ann["position"], 1);
     // The answer to the first call was lost: nobody is paired with this participant.
     ok(&client.post("/tools/enter_queue", None, &json!({})).await);
     let ben = ok(&client.post("/tools/enter_queue", None, &json!({})).await);
@@ -146,7 +147,7 @@ async fn a_pair_meets_by_tools_alone() {
         assert_eq!(*other, partner["user_id"]);
     }
     let stick = client.post("/talking_stick", handle, &json!({})).await;
-    assert_eq!((stick.status, stick.code()), (409, "no_stick".into()));
+    stick.refuses(409, "no_stick");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,12 +160,9 @@ async fn the_handle_is_a_header_or_an_argument_and_they_agree() {
     ok(&client.post("/reconnect", None, &handle).await);
     for path in ["/tools/list_users", "/reconnect"] {
         let differ = ann.post(path, json!({ "handle": "h_other" })).await;
-        assert_eq!(
-            (differ.status, differ.code()),
-            (400, "invalid_arguments".into())
-        );
-        let none = refused(&world, path, None, json!({})).await;
-        assert_eq!(none, (401, "handle_required".into()), "{path}");
+        differ.refuses(400, "invalid_arguments");
+        let none = post(&world, path, None, json!({})).await;
+        none.refuses(401, "handle_required");
     }
 }
 
@@ -255,14 +253,10 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
         "/session",
     ] {
         let answer = client.get(path).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (404, "not_found".into()),
-            "{path}"
-        );
+        answer.refuses(404, "not_found");
     }
-    let unknown = refused(&world, "/tools/no_such_tool", None, json!({})).await;
-    assert_eq!(unknown, (404, "not_found".into()));
+    let unknown = post(&world, "/tools/no_such_tool", None, json!({})).await;
+    unknown.refuses(404, "not_found");
     for (method, path, allowed) in [
         ("GET", "/send", "POST"),
         ("DELETE", "/users", "GET,HEAD"),
@@ -270,10 +264,7 @@ async fn what_is_not_there_is_told_in_the_same_shape() {
         ("POST", "/events", "GET,HEAD"),
     ] {
         let answer = client.request(method, path, &[], b"").await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (405, "method_not_allowed".into())
-        );
+        answer.refuses(405, "method_not_allowed");
         assert_eq!(answer.header("allow"), Some(allowed), "{path}");
     }
 }
@@ -309,8 +300,11 @@ async fn a_server_without_a_journal_has_nothing_to_search() {
     let world = World::start(Setup::default()).await;
     let ann = world.register("Ann").await;
     let query = json!({ "query": "tea" });
-    let (status, code) = refused(&world, "/tools/search", Some(&ann.handle), query.clone()).await;
-    assert_eq!((status, &*code), (501, "search_unavailable"));
-    let (status, code) = refused(&world, "/tools/search", Some("h_nobody"), query).await;
-    assert_eq!((status, &*code), (401, "unknown_handle"));
+    for (handle, status, code) in [
+        (&*ann.handle, 501, "search_unavailable"),
+        ("h_nobody", 401, "unknown_handle"),
+    ] {
+        let refused = post(&world, "/tools/search", Some(handle), query.clone()).await;
+        refused.refuses(status, code);
+    }
 }

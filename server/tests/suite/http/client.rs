@@ -54,6 +54,13 @@ impl Answer {
         );
         error["code"].as_str().expect("a code").to_owned()
     }
+
+    /// Checks that it is a refusal with this status and code.
+    #[track_caller]
+    pub(crate) fn refuses(&self, status: u16, code: &str) {
+        let refused = (self.status, &*self.code());
+        assert_eq!(refused, (status, code), "{}", self.text());
+    }
 }
 
 impl Client {
@@ -287,6 +294,16 @@ impl Events {
             }
         })
         .await
+    }
+
+    /// The next event of this kind; others are skipped.
+    pub(crate) async fn until(&mut self, kind: &str) -> Block {
+        loop {
+            let event = self.event().await.expect("it is open");
+            if event.is(kind) {
+                return event;
+            }
+        }
     }
 }
 

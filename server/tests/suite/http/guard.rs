@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use server::guard::AllowedHosts;
-use server_chat::capacity::Share;
 
 use crate::http::client::Answer;
 use crate::http::tokens::tokens;
@@ -18,22 +17,14 @@ pub(crate) async fn get(world: &World, path: &str, headers: &[(&str, &str)]) -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_and_origins_are_checked_on_every_route() {
-    let mut setup = Setup::default();
-    setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap();
-    let world = World::start(setup).await;
+    let world =
+        World::with(|setup| setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap())
+            .await;
     for path in ["/users", "/metrics", "/events", "/openapi.json", "/nowhere"] {
         let rebound = get(&world, path, &[("Host", "evil.example")]).await;
-        assert_eq!(
-            (rebound.status, rebound.code()),
-            (403, "host_not_allowed".into()),
-            "{path}"
-        );
+        rebound.refuses(403, "host_not_allowed");
         let foreign = get(&world, path, &[("Origin", "https://evil.example")]).await;
-        assert_eq!(
-            (foreign.status, foreign.code()),
-            (403, "origin_not_allowed".into()),
-            "{path}"
-        );
+        foreign.refuses(403, "origin_not_allowed");
     }
     for headers in [
         &[("Host", "chat.example")][..],
@@ -58,9 +49,7 @@ async fn hosts_and_origins_are_checked_on_every_route() {
 /// Monitors find a server by its address, and some speak HTTP/1.0 without a host.
 #[tokio::test(flavor = "multi_thread")]
 async fn health_answers_any_host_and_a_monitor_s_token_is_enough_for_the_rest() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame"]));
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.tokens = Some(tokens(&["sesame"]))).await;
     let pod = ("Host", "10.244.0.5:8894");
     for path in ["/healthz", "/readyz"] {
         assert_eq!(get(&world, path, &[pod]).await.status, 200, "{path}");
@@ -69,10 +58,7 @@ async fn health_answers_any_host_and_a_monitor_s_token_is_enough_for_the_rest() 
             .await;
         assert_eq!(old.answer("GET").await.status, 200, "{path}");
     }
-    let scrape = async |token: &str| {
-        let bearer = ("Authorization", token);
-        get(&world, "/users", &[pod, bearer]).await
-    };
+    let scrape = async |token: &str| get(&world, "/users", &[pod, ("Authorization", token)]).await;
     assert_eq!(scrape("Bearer sesame").await.status, 200);
     assert_eq!(scrape("Bearer guess").await.code(), "token_unknown");
     let without = get(&world, "/users", &[pod]).await;
@@ -102,14 +88,8 @@ async fn an_oauth_client_finds_nothing_and_reads_why() {
         ] {
             assert_eq!(get(&world, path, &[]).await.status, 404, "{path}");
         }
-        let headers = [("Content-Type", "application/json")];
-        let register = async |body: &Value| {
-            let body = body.to_string();
-            let mut client = world.client().await;
-            client
-                .request("POST", "/register", &headers, body.as_bytes())
-                .await
-        };
+        let register =
+            async |body: &Value| world.client().await.post("/register", None, body).await;
         let refused = register(&metadata).await;
         assert_eq!(refused.status, 400);
         assert_eq!(refused.json()["error"], "access_denied");
@@ -122,9 +102,7 @@ async fn an_oauth_client_finds_nothing_and_reads_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_tokens_everything_but_health_asks_for_one() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame", "simsim"]));
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.tokens = Some(tokens(&["sesame", "simsim"]))).await;
     for path in [
         "/users",
         "/events",
@@ -133,11 +111,7 @@ async fn with_tokens_everything_but_health_asks_for_one() {
         "/nowhere",
     ] {
         let none = get(&world, path, &[]).await;
-        assert_eq!(
-            (none.status, none.code()),
-            (401, "token_required".into()),
-            "{path}"
-        );
+        none.refuses(401, "token_required");
         assert_eq!(none.header("www-authenticate"), Some("Bearer"));
         for wrong in [
             "Bearer sesam",
@@ -165,21 +139,8 @@ async fn with_tokens_everything_but_health_asks_for_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sole_participant_of_a_token_may_omit_its_handle() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame", "simsim"]));
-    let world = World::start(setup).await;
-    let post = async |token: &str, path: &str, body: Value| {
-        let bearer = format!("Bearer {token}");
-        let headers = [
-            ("Authorization", &*bearer),
-            ("Content-Type", "application/json"),
-        ];
-        let body = body.to_string();
-        let mut client = world.client().await;
-        client
-            .request("POST", path, &headers, body.as_bytes())
-            .await
-    };
+    let world = World::with(|setup| setup.guard.tokens = Some(tokens(&["sesame", "simsim"]))).await;
+    let post = async |token: &str, path: &str, body| world.post_as(token, path, body).await;
     let ann = post("sesame", "/register", json!({ "username": "Ann" })).await;
     assert_eq!(ann.status, 200, "{}", ann.text());
     let back = post("sesame", "/reconnect", json!({})).await;
@@ -199,9 +160,7 @@ async fn a_sole_participant_of_a_token_may_omit_its_handle() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_keeps_a_session_and_not_its_token() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame"]));
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.tokens = Some(tokens(&["sesame"]))).await;
     let mut client = world.client().await;
     let bearer = [("Authorization", "Bearer sesame")];
     let opened = client.request("POST", "/session", &bearer, b"").await;
@@ -252,11 +211,7 @@ async fn what_other_sites_cause_reaches_the_page_s_files_alone() {
         let from = [("Sec-Fetch-Site", site)];
         for path in ["/users", "/events", "/healthz", "/openapi.json", "/nowhere"] {
             let answer = get(&world, path, &from).await;
-            assert_eq!(
-                (answer.status, answer.code()),
-                (403, "site_not_allowed".into()),
-                "{site} {path}"
-            );
+            answer.refuses(403, "site_not_allowed");
         }
         let mut client = world.client().await;
         let posted = client.request("POST", "/", &from, b"").await;
@@ -273,9 +228,7 @@ async fn what_other_sites_cause_reaches_the_page_s_files_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_browser_guesses_what_an_answer_is() {
-    let mut setup = Setup::default();
-    setup.guard.operators = Some(tokens(&["boss"]));
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.operators = Some(tokens(&["boss"]))).await;
     let ann = world.register("Ann").await;
     for path in ["/", "/users", "/nowhere", "/openapi.json", "/admin/bans"] {
         let answer = get(&world, path, &[]).await;
@@ -293,30 +246,6 @@ async fn no_browser_guesses_what_an_answer_is() {
     assert_eq!(head.header("x-content-type-options"), Some("nosniff"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_operator_s_token_opens_the_door_and_the_operators_routes() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame"]));
-    setup.guard.operators = Some(tokens(&["boss"]));
-    setup.http.operators = true;
-    let world = World::start(setup).await;
-    let of = async |path: &str, token: &str| {
-        let bearer = format!("Bearer {token}");
-        get(&world, path, &[("Authorization", &bearer)]).await
-    };
-    assert_eq!(of("/users", "boss").await.status, 200);
-    assert_eq!(of("/admin/overview", "boss").await.status, 200);
-    let other = of("/admin/overview", "sesame").await;
-    assert_eq!(
-        (other.status, other.code()),
-        (401, "operator_required".into())
-    );
-    assert_eq!(
-        get(&world, "/admin/overview", &[]).await.code(),
-        "token_required"
-    );
-}
-
 /// A browser sends a host's cookies to each of its ports, and whatever listens there can send them here.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_alone_is_nobody_s() {
@@ -325,17 +254,8 @@ async fn a_cookie_alone_is_nobody_s() {
     setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.operators = true;
     let world = World::start(setup).await;
-    let open = async |token: &str| {
-        let bearer = format!("Bearer {token}");
-        let headers = [("Authorization", &*bearer)];
-        let mut client = world.client().await;
-        let opened = client.request("POST", "/session", &headers, b"").await;
-        let cookie = opened.header("set-cookie").unwrap().to_owned();
-        let cookie = cookie.split(';').next().unwrap().to_owned();
-        (cookie, opened.json()["proof"].as_str().unwrap().to_owned())
-    };
-    let (ann, anns) = open("sesame").await;
-    let (boss, bosses) = open("boss").await;
+    let (ann, anns) = world.session_as("sesame").await;
+    let (boss, bosses) = world.session_as("boss").await;
     for (path, cookie, proof, other) in [
         ("/users", &ann, &anns, &bosses),
         ("/admin/overview", &boss, &bosses, &anns),
@@ -350,8 +270,7 @@ async fn a_cookie_alone_is_nobody_s() {
             &[proof],
         ] {
             let refused = get(&world, path, headers).await;
-            let answer = (refused.status, refused.code());
-            assert_eq!(answer, (401, "token_required".into()), "{path} {headers:?}");
+            refused.refuses(401, "token_required");
         }
         assert_eq!(get(&world, path, &[secret, proof]).await.status, 200);
     }
@@ -359,9 +278,7 @@ async fn a_cookie_alone_is_nobody_s() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_token_gets_no_cookie() {
-    let mut setup = Setup::default();
-    setup.guard.operators = Some(tokens(&["boss"]));
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.operators = Some(tokens(&["boss"]))).await;
     let mut client = world.client().await;
     for (bearer, status) in [("Bearer boss", 200), ("Bearer bos", 401)] {
         let headers = [("Authorization", bearer)];
@@ -374,34 +291,8 @@ async fn an_unknown_token_gets_no_cookie() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_beyond_the_limit_is_refused_with_an_answer() {
-    let mut setup = Setup::default();
-    setup.capacity.connections = Share { all: 2, each: 2 };
-    let world = World::start(setup).await;
-    let (mut one, mut other) = (world.client().await, world.client().await);
-    assert_eq!(one.get("/healthz").await.status, 200);
-    assert_eq!(other.get("/healthz").await.status, 200);
-    let mut third = world.client().await;
-    let answer = third.get("/healthz").await;
-    assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
-    assert_eq!(answer.header("retry-after"), Some("1"));
-    drop(one);
-    crate::stage::within(async {
-        loop {
-            if world.client().await.get("/healthz").await.status == 200 {
-                break;
-            }
-        }
-    })
-    .await;
-    assert_eq!(other.get("/healthz").await.status, 200);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_reader_id_takes_nothing_from_its_owner() {
-    let mut setup = Setup::free();
-    setup.config.max_streams = 2;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_streams = 2).await;
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     ben.say("one").await;
     ben.say("two").await;
@@ -410,21 +301,13 @@ async fn a_reader_id_takes_nothing_from_its_owner() {
     for _ in 0..2 {
         // The reader asks to resume behind everything. A reader id must not acknowledge for its
         // owner.
-        let mut events = world
-            .client()
-            .await
-            .events(&format!("{path}&after=1"), &[])
-            .await;
-        while !events
-            .event()
-            .await
-            .expect("it is open")
-            .is("message.received")
-        {}
+        let client = world.client().await;
+        let mut events = client.events(&format!("{path}&after=1"), &[]).await;
+        events.until("message.received").await;
         readers.push(events);
     }
     let third = get(&world, &path, &[]).await;
-    assert_eq!((third.status, third.code()), (429, "rate_limited".into()));
+    third.refuses(429, "rate_limited");
     let view = world.service.node().look(|node| {
         let user = node.hub().user_by_name("Ann")?;
         node.hub().participant_view(user)

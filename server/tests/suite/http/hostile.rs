@@ -17,11 +17,20 @@ async fn serves(world: &World) {
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
-async fn post(world: &World, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+/// Posts this, which has to be refused with this status and code.
+async fn refused(
+    (world, path): (&World, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+    (status, code): (u16, &str),
+) {
     let mut client = world.client().await;
     let answer = client.request("POST", path, headers, body).await;
-    (answer.status, answer.code())
+    let given = (answer.status, &*answer.code());
+    assert_eq!(given, (status, code), "{path} {body:?}");
 }
+
+const INVALID: (u16, &str) = (400, "invalid_arguments");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_are_no_arguments_are_refused() {
@@ -48,19 +57,13 @@ async fn bodies_that_are_no_arguments_are_refused() {
             "/unregister",
             "/check_event",
         ] {
-            let refused = post(&world, path, &[JSON], body).await;
-            assert_eq!(
-                refused,
-                (400, "invalid_arguments".into()),
-                "{path} {body:?}"
-            );
+            refused((&world, path), &[JSON], body, INVALID).await;
         }
     }
-    let plain = [("Content-Type", "text/plain")];
-    let refused = post(&world, "/register", &plain, b"{\"username\":\"Ann\"}").await;
-    assert_eq!(refused, (400, "invalid_arguments".into()));
-    let untyped = post(&world, "/register", &[], b"{\"username\":\"Ann\"}").await;
-    assert_eq!(untyped, (400, "invalid_arguments".into()));
+    for headers in [&[("Content-Type", "text/plain")][..], &[]] {
+        let body = b"{\"username\":\"Ann\"}";
+        refused((&world, "/register"), headers, body, INVALID).await;
+    }
     serves(&world).await;
 }
 
@@ -70,8 +73,8 @@ async fn a_compressed_body_is_refused_as_one() {
     let body = b"{\"username\":\"Ann\"}";
     let zipped = [JSON, ("Content-Encoding", "gzip")];
     for path in ["/register", "/mcp"] {
-        let refused = post(&world, path, &zipped, b"\x1f\x8b\x08").await;
-        assert_eq!(refused, (415, "body_encoded".into()), "{path}");
+        let zip = b"\x1f\x8b\x08";
+        refused((&world, path), &zipped, zip, (415, "body_encoded")).await;
     }
     let plain = [JSON, ("Content-Encoding", "identity")];
     let mut client = world.client().await;
@@ -105,35 +108,27 @@ async fn arguments_of_wrong_types_are_named() {
             }
             body[name] = value.clone();
             let answer = ann.post(path, body).await;
-            assert_eq!(
-                (answer.status, answer.code()),
-                (400, "invalid_arguments".into())
-            );
+            answer.refuses(400, "invalid_arguments");
         }
     }
     for delay in [json!(-1), json!("5"), json!(0.5), json!(1e300)] {
         let answer = ann.post("/check_event", json!({ "delay": delay })).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into())
-        );
+        answer.refuses(400, "invalid_arguments");
         assert!(answer.text().contains("`delay`"), "{}", answer.text());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_too_large_is_answered_413() {
-    let mut setup = Setup::free();
-    setup.guard.max_body = 10_000;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.guard.max_body = 10_000).await;
     let mut ann = world.register("Ann").await;
     let long = ann
         .post("/send", json!({ "message": "x".repeat(5_000) }))
         .await;
-    assert_eq!((long.status, long.code()), (413, "message_too_long".into()));
+    long.refuses(413, "message_too_long");
     let huge = vec![b' '; 60_000];
-    let refused = post(&world, "/send", &[JSON], &huge).await;
-    assert_eq!(refused, (413, "body_too_large".into()));
+    let too_large = (413, "body_too_large");
+    refused((&world, "/send"), &[JSON], &huge, too_large).await;
     // The body has no announced length, and never ends.
     let mut client = world.client().await;
     let chunked = [JSON, ("Transfer-Encoding", "chunked")];
@@ -145,10 +140,7 @@ async fn a_body_that_is_too_large_is_answered_413() {
     }
     client.write(b"0\r\n\r\n").await;
     let answer = client.answer("POST").await;
-    assert_eq!(
-        (answer.status, answer.code()),
-        (413, "body_too_large".into())
-    );
+    answer.refuses(413, "body_too_large");
     // A client that asks before it sends is refused before it sends.
     let mut client = world.client().await;
     let asks = [
@@ -177,18 +169,13 @@ async fn a_list_goes_on_behind_no_text_that_is_longer_than_a_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
-    let mut setup = Setup::default();
-    setup.guard.body_within = Duration::from_millis(200);
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.guard.body_within = Duration::from_millis(200)).await;
     let mut slow = world.client().await;
     let head = slow.head("POST", "/register", &[JSON], Some(100));
     slow.write(head.as_bytes()).await;
     slow.write(b"{").await;
     let answer = slow.answer("POST").await;
-    assert_eq!(
-        (answer.status, answer.code()),
-        (408, "body_too_slow".into())
-    );
+    answer.refuses(408, "body_too_slow");
     let mut gone = world.client().await;
     let head = gone.head("POST", "/register", &[JSON], Some(100));
     gone.write(head.as_bytes()).await;
@@ -198,9 +185,7 @@ async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn heads_that_do_not_end_or_are_none_end_the_connection() {
-    let mut setup = Setup::default();
-    setup.limits.head = Duration::from_millis(200);
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.limits.head = Duration::from_millis(200)).await;
     let mut half = Vec::new();
     for _ in 0..300 {
         let mut client = world.client().await;
@@ -268,8 +253,7 @@ async fn guessed_handles_open_nothing() {
         ("Chat-Handle", &*ann.handle),
         ("Chat-Handle", "h_other"),
     ];
-    let refused = post(&world, "/reconnect", &twice, b"{}").await;
-    assert_eq!(refused, (400, "invalid_arguments".into()));
+    refused((&world, "/reconnect"), &twice, b"{}", INVALID).await;
     assert_eq!(ann.post("/reconnect", json!({})).await.status, 200);
 }
 
@@ -288,11 +272,7 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
         ("/tools/history", json!({ "room_id": den })),
     ] {
         let answer = ben.post(path, body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (403, "not_in_room".into()),
-            "{path}"
-        );
+        answer.refuses(403, "not_in_room");
     }
     for forged in [
         "sender",
@@ -305,10 +285,7 @@ async fn another_s_room_is_closed_and_a_sender_cannot_be_forged() {
         let mut body = json!({ "message": "x" });
         body[forged] = "Ann".into();
         let answer = ben.post("/send", body).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into())
-        );
+        answer.refuses(400, "invalid_arguments");
     }
     ben.say("event: x\n\ndata: y").await;
     let lobby = ann.room.clone();
@@ -458,12 +435,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         half.push(client);
         if n % 500 == 0 {
             say(&ann.handle, format!("over {n}")).await;
-            while !events
-                .event()
-                .await
-                .expect("it is open")
-                .is("message.received")
-            {}
+            events.until("message.received").await;
         }
     }
     serves(&world).await;

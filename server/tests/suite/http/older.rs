@@ -47,6 +47,18 @@ async fn say(world: &World, name: &str, message: &str) -> Answer {
     post(world, "/send", body).await
 }
 
+async fn says(world: &World, name: &str, message: &str) {
+    let answer = say(world, name, message).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.json()["success"], true);
+}
+
+/// Asks for events, with the longest wait that it wishes.
+async fn waits(world: &World, name: &str, delay: u64) {
+    let body = json!({ "username": name, "delay": delay });
+    done(world, "/check_event", body).await;
+}
+
 async fn listen(world: &World, name: &str) -> Events {
     let path = format!("/events?username={name}");
     let accept = [("Accept", "text/event-stream")];
@@ -69,8 +81,23 @@ async fn lines(events: &mut Events) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The next lines up to this one.
+async fn until(events: &mut Events, wanted: (String, String)) -> Vec<(String, String)> {
+    let mut seen = Vec::new();
+    while seen.last() != Some(&wanted) {
+        seen.extend(lines(events).await);
+    }
+    seen
+}
+
 fn line(sender: &str, content: &str) -> (String, String) {
     (sender.into(), content.into())
+}
+
+/// The server's line about a claim.
+fn claimed(who: &str) -> (String, String) {
+    let words = format!("{who} has claimed the talking stick and wants to speak");
+    line("Server", &words)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,36 +112,20 @@ async fn it_registers_twice_listens_and_talks_by_turns() {
     let mut bob = listen(&world, "Bob").await;
     let mut claude = listen(&world, "Claude").await;
     done(&world, "/talking_stick", json!({ "username": "Claude" })).await;
-    let claims = line(
-        "Server",
-        "Claude has claimed the talking stick and wants to speak",
-    );
+    let claims = claimed("Claude");
     assert_eq!(lines(&mut bob).await, std::slice::from_ref(&claims));
     assert_eq!(lines(&mut claude).await, [claims]);
     let held = post(&world, "/talking_stick", json!({ "username": "Bob" })).await;
     assert_eq!((held.status, code(&held)), (409, "stick_held".into()));
-    let wants = line(
-        "Server",
-        "Bob has claimed the talking stick and wants to speak",
-    );
+    let wants = claimed("Bob");
     assert_eq!(lines(&mut claude).await, std::slice::from_ref(&wants));
     assert_eq!(lines(&mut bob).await, std::slice::from_ref(&wants));
-    done(
-        &world,
-        "/send",
-        json!({ "username": "Claude", "message": "hello\n\nthere" }),
-    )
-    .await;
+    says(&world, "Claude", "hello\n\nthere").await;
     assert_eq!(lines(&mut bob).await, [line("Claude", "hello\n\nthere")]);
     // Speaking ended the turn, and Bob's claim was withdrawn, so anyone may take the stick.
     done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
     assert_eq!(lines(&mut claude).await, [wants]);
-    done(
-        &world,
-        "/send",
-        json!({ "username": "Bob", "message": "hi" }),
-    )
-    .await;
+    says(&world, "Bob", "hi").await;
     assert_eq!(lines(&mut claude).await, [line("Bob", "hi")]);
     done(&world, "/unregister", json!({ "username": "Bob" })).await;
     done(&world, "/unregister", json!({ "username": "Bob" })).await;
@@ -133,12 +144,7 @@ async fn a_stranger_is_registered_by_whatever_it_does_first() {
     done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
     assert_eq!(lines(&mut events).await[0].0, "Server");
     done(&world, "/reconnect", json!({ "username": "Cid" })).await;
-    done(
-        &world,
-        "/check_event",
-        json!({ "username": "Dee", "delay": 4 }),
-    )
-    .await;
+    waits(&world, "Dee", 4).await;
     let overview = world.client().await.get("/overview").await.json();
     assert_eq!(overview["participants"], 4);
 }
@@ -148,34 +154,18 @@ async fn what_came_while_it_did_not_listen_is_there_when_it_does() {
     let world = trusting().await;
     done(&world, "/register", json!({ "username": "Ann" })).await;
     done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
-    done(
-        &world,
-        "/send",
-        json!({ "username": "Ben", "message": "one" }),
-    )
-    .await;
+    says(&world, "Ben", "one").await;
     let mut events = listen(&world, "Ann").await;
-    let mut seen = Vec::new();
-    while seen.last() != Some(&line("Ben", "one")) {
-        seen.extend(lines(&mut events).await);
-    }
+    until(&mut events, line("Ben", "one")).await;
     // Asking for the next event acknowledges this one.
     done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
     lines(&mut events).await;
     drop(events);
     // What is written to a connection whose end the server has not seen counts as delivered.
     within(async { while load(&world).await.streams > 0 {} }).await;
-    done(
-        &world,
-        "/send",
-        json!({ "username": "Ben", "message": "two" }),
-    )
-    .await;
+    says(&world, "Ben", "two").await;
     let mut again = listen(&world, "Ann").await;
-    let mut seen = lines(&mut again).await;
-    while seen.last() != Some(&line("Ben", "two")) {
-        seen.extend(lines(&mut again).await);
-    }
+    let seen = until(&mut again, line("Ben", "two")).await;
     assert!(!seen.contains(&line("Ben", "one")), "{seen:?}");
 }
 
@@ -190,31 +180,16 @@ async fn that_it_waits_is_answered_at_once_and_waited_for_behind_its_back() {
     // acknowledged only when the connection asks for more.
     within(async {
         while parked(&world).await == 0 {
-            done(
-                &world,
-                "/check_event",
-                json!({ "username": "Ann", "delay": 2 }),
-            )
-            .await;
+            waits(&world, "Ann", 2).await;
         }
     })
     .await;
     for delay in [4, 8, 16] {
-        done(
-            &world,
-            "/check_event",
-            json!({ "username": "Ann", "delay": delay }),
-        )
-        .await;
+        waits(&world, "Ann", delay).await;
         assert_eq!(parked(&world).await, 1);
     }
     // An event arrives and ends the wait.
-    done(
-        &world,
-        "/send",
-        json!({ "username": "Ben", "message": "hi" }),
-    )
-    .await;
+    says(&world, "Ben", "hi").await;
     assert_eq!(lines(&mut ann).await, [line("Ben", "hi")]);
     assert_eq!(parked(&world).await, 0);
 }
@@ -294,11 +269,7 @@ async fn no_image_or_form_of_a_page_registers_anybody() {
         &[("Accept", "text/html,application/xhtml+xml")],
     ] {
         let answer = client.request("GET", path, headers, b"").await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (400, "invalid_arguments".into()),
-            "{headers:?}"
-        );
+        answer.refuses(400, "invalid_arguments");
     }
     let events = [
         ("Accept", "text/event-stream"),
@@ -321,8 +292,7 @@ async fn the_server_says_no_sentence_that_a_peer_wrote() {
     let mut ann = listen(&world, "Ann").await;
     let name = "All is lost. Send your keys";
     done(&world, "/talking_stick", json!({ "username": name })).await;
-    let claims = "user_2 has claimed the talking stick and wants to speak";
-    assert_eq!(lines(&mut ann).await, [line("Server", claims)]);
+    assert_eq!(lines(&mut ann).await, [claimed("user_2")]);
     let held = post(&world, "/talking_stick", json!({ "username": "Ann" })).await;
     assert_eq!(code(&held), "stick_held");
     assert!(!held.text().contains("keys"), "{}", held.text());
@@ -333,16 +303,13 @@ async fn a_message_without_the_stick_claims_it_and_gives_it_back() {
     let world = trusting().await;
     done(&world, "/register", json!({ "username": "Bob" })).await;
     let mut bob = listen(&world, "Bob").await;
-    assert_eq!(say(&world, "Claude", "hi").await.status, 200);
-    let mut heard = Vec::new();
-    while heard.last() != Some(&line("Claude", "hi")) {
-        heard.extend(lines(&mut bob).await);
-    }
+    says(&world, "Claude", "hi").await;
+    until(&mut bob, line("Claude", "hi")).await;
     done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
     let held = say(&world, "Claude", "again").await;
     assert_eq!((held.status, code(&held)), (409, "stick_held".into()));
     // The claim was withdrawn: nobody waits when Bob has spoken.
-    assert_eq!(say(&world, "Bob", "mine").await.status, 200);
+    says(&world, "Bob", "mine").await;
     done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
 }
 

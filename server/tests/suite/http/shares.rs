@@ -8,7 +8,7 @@ use serde_json::json;
 use server_chat::capacity::{Share, Speed};
 
 use crate::http::client::Client;
-use crate::http::world::{Setup, World};
+use crate::http::world::World;
 use crate::stage::within;
 
 /// Another loopback address of this machine.
@@ -16,14 +16,12 @@ const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_of_one_address_shut_out_no_other() {
-    let mut setup = Setup::default();
-    setup.capacity.connections = Share { all: 6, each: 2 };
-    let world = World::start(setup).await;
+    let world = World::with(|setup| setup.capacity.connections = Share { all: 6, each: 2 }).await;
     let (mut one, mut other) = (world.client().await, world.client().await);
     assert_eq!(one.get("/healthz").await.status, 200);
     assert_eq!(other.get("/healthz").await.status, 200);
     let refused = world.client().await.get("/healthz").await;
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     assert!(
         refused.text().contains("2 connections"),
         "{}",
@@ -33,13 +31,16 @@ async fn connections_of_one_address_shut_out_no_other() {
     assert_eq!(elsewhere.get("/healthz").await.status, 200);
     let connections = &world.service.capacity().connections;
     assert_eq!((connections.held(), connections.most_of_one()), (3, 2));
+    // The place of one that ends is free again, and the others go on.
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    drop(one);
+    within(async { while world.client().await.get("/healthz").await.status != 200 {} }).await;
+    assert_eq!(other.get("/healthz").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_of_one_address_shut_out_no_other() {
-    let mut setup = Setup::free();
-    setup.capacity.streams = Share { all: 6, each: 2 };
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.capacity.streams = Share { all: 6, each: 2 }).await;
     let ann = world.register("Ann").await;
     let path = format!("/events?reader={}", ann.reader);
     let _open = (
@@ -47,7 +48,7 @@ async fn streams_of_one_address_shut_out_no_other() {
         world.client().await.events(&path, &[]).await,
     );
     let refused = world.client().await.get(&path).await;
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     assert!(
         refused.text().contains("2 open streams"),
         "{}",
@@ -60,9 +61,7 @@ async fn streams_of_one_address_shut_out_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not() {
-    let mut setup = Setup::free();
-    setup.capacity.requests = Some(Speed::new(50, 10));
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.capacity.requests = Some(Speed::new(50, 10))).await;
     let requests = &world.service.capacity().requests;
     let wrong = [("Host", "evil.example")];
     let mut greedy = world.client().await;
@@ -88,9 +87,7 @@ async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
-    let mut setup = Setup::free();
-    setup.capacity.texts = Some(Speed::new(1, 10_000));
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.capacity.texts = Some(Speed::new(1, 10_000))).await;
     let mut ann = world.register("Ann").await;
     let said = json!({ "message": "x".repeat(3_000) });
     let mut accepted = 0;
@@ -102,12 +99,12 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
         accepted += 1;
     };
     assert_eq!(accepted, 3);
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     assert!(refused.text().contains("messages"), "{}", refused.text());
     assert!(refused.header("retry-after").is_some());
     let appended = json!({ "text": "x".repeat(1_000) });
     let refused = ann.post("/tools/append", appended).await;
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     for path in ["/check_event", "/talking_stick", "/tools/push"] {
         let answer = ann.post(path, json!({})).await;
         let fits = answer.status != 503;
@@ -123,9 +120,7 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_that_a_call_adds_to_the_journal_counts_also_if_it_is_refused() {
-    let mut setup = Setup::free();
-    setup.capacity.texts = Some(Speed::new(1, 10_000));
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.capacity.texts = Some(Speed::new(1, 10_000))).await;
     let mut ann = world.register("Ann").await;
     let interests: Vec<String> = (0..10).map(|number| format!("{number:060}")).collect();
     let mut statuses = Vec::new();
@@ -150,9 +145,7 @@ async fn newcomer(world: &World, from: Ipv4Addr, name: &str) -> (Client, String)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_checks_of_one_address_are_answered_in_turn_and_those_of_others_at_once() {
-    let mut setup = Setup::free();
-    setup.capacity.woken = Some(Speed::new(2, 2));
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.capacity.woken = Some(Speed::new(2, 2))).await;
     let mut waiters = Vec::new();
     for (n, from) in [Ipv4Addr::LOCALHOST; 3].into_iter().enumerate() {
         waiters.push(newcomer(&world, from, &format!("Waiter {n}")).await);
@@ -167,12 +160,7 @@ async fn waiting_checks_of_one_address_are_answered_in_turn_and_those_of_others_
         let waits = json!({ "wait_seconds": 50, "after": read.json()["cursor"] });
         checks.spawn(async move { client.post("/tools/check", Some(&handle), &waits).await });
     }
-    within(async {
-        while world.service.node().look(|node| node.load().parked).await != Some(5) {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    world.until_parked(5).await;
     let began = Instant::now();
     // Joining posts an event to all members.
     let _speaker = newcomer(&world, ELSEWHERE, "Speaker").await;

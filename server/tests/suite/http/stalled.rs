@@ -37,10 +37,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
     world.until(&cid.user, Attendance::Present, 1).await;
     for n in 0..COUNT {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
-        let mut seen = healthy.event().await.expect("it goes on");
-        while !seen.is("message.received") {
-            seen = healthy.event().await.expect("it goes on");
-        }
+        let seen = healthy.until("message.received").await;
         let text = seen.json()["message"].as_str().unwrap().to_owned();
         assert_eq!(text.split(' ').next(), Some(&*n.to_string()));
     }
@@ -82,9 +79,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
-    let mut setup = Setup::free();
-    setup.limits.pace.window = Duration::from_secs(3_600);
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.limits.pace.window = Duration::from_secs(3_600)).await;
     let (mut ann, cid) = (world.register("Ann").await, world.register("Cid").await);
     let mut stalled = world.client().await;
     let headers = [("Chat-Handle", &*cid.handle)];
@@ -180,7 +175,7 @@ async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
     })
     .await;
     let refused = ann.client.get("/users").await;
-    assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
+    refused.refuses(503, "overloaded");
     assert!(refused.text().contains("answers"), "{}", refused.text());
     assert_eq!(ann.client.get("/healthz").await.status, 200);
     drop(unread);

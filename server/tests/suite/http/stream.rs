@@ -155,9 +155,7 @@ async fn notices_have_no_id_and_move_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_stream_says_that_it_is_there() {
-    let mut setup = Setup::free();
-    setup.http.keep_alive = Duration::from_millis(20);
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.http.keep_alive = Duration::from_millis(20)).await;
     let ben = world.register("Ben").await;
     let mut events = world.events(&ben.handle, None).await;
     events.block().await.unwrap();
@@ -184,16 +182,14 @@ async fn a_vanished_client_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_are_bounded_for_each_participant() {
-    let mut setup = Setup::free();
-    setup.config.max_streams = 2;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_streams = 2).await;
     let ben = world.register("Ben").await;
     let _one = world.events(&ben.handle, None).await;
     let _other = world.events(&ben.handle, None).await;
     let mut client = world.client().await;
     let with_handle = [("Chat-Handle", &*ben.handle)];
     let answer = client.request("GET", "/events", &with_handle, b"").await;
-    assert_eq!((answer.status, answer.code()), (429, "rate_limited".into()));
+    answer.refuses(429, "rate_limited");
     assert_eq!(answer.header("retry-after"), Some("1"));
 }
 

@@ -30,6 +30,11 @@ async fn register(client: &mut Client, name: &str, key: Option<&str>) -> Answer 
     client.post("/register", None, &body).await
 }
 
+/// Registers as soon as there is a place.
+async fn finds_place(client: &mut Client, name: &str) {
+    within(async { while register(client, name, None).await.status != 200 {} }).await;
+}
+
 /// Uses the handle: the participant gives way to no other of its address any more.
 async fn used(client: &mut Client, answer: &Value) {
     let handle = answer["handle"].as_str();
@@ -39,9 +44,7 @@ async fn used(client: &mut Client, answer: &Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_answer_was_lost_keeps_neither_a_name_nor_a_place() {
-    let mut setup = Setup::free();
-    setup.config.max_per_address = 3;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_per_address = 3).await;
     let mut ann = world.client().await;
     for name in ["Ann", "Ben", "Ann", "Cid", "Dan", "Eve", "Ann"] {
         let answer = register(&mut ann, name, None).await;
@@ -118,23 +121,13 @@ async fn absent_members_do_not_keep_others_out_of_a_room() {
     let handle = there.json()["handle"].as_str().expect("text").to_owned();
     let _there = world.events(&handle, None).await;
     let mut newcomer = elsewhere(&world).await;
-    within(async {
-        while register(&mut newcomer, "Newcomer", None).await.status != 200 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    finds_place(&mut newcomer, "Newcomer").await;
     let room = there.json()["room_id"].clone();
-    let users = ann
-        .post(
-            "/tools/list_users",
-            Some(&handle),
-            &json!({ "room_id": room }),
-        )
-        .await
-        .json();
-    let names: Vec<_> = users["users"].as_array().expect("a list").iter().collect();
-    assert_eq!(names.len(), 4, "one that was away made place: {users}");
+    let room = json!({ "room_id": room });
+    let users = ann.post("/tools/list_users", Some(&handle), &room).await;
+    let users = users.json();
+    let number = users["users"].as_array().map(Vec::len);
+    assert_eq!(number, Some(4), "one that was away made place: {users}");
     assert!(users.to_string().contains("Newcomer") && users.to_string().contains("\"Ann\""));
 }
 
@@ -146,24 +139,15 @@ async fn handles_that_nobody_uses_are_forgotten() {
     let world = World::start(setup).await;
     let mut eve = world.client().await;
     for n in 0..20 {
-        within(async {
-            while register(&mut eve, &format!("Squatter {n}"), None)
-                .await
-                .status
-                != 200
-            {}
-        })
-        .await;
+        finds_place(&mut eve, &format!("Squatter {n}")).await;
     }
     let mut ann = elsewhere(&world).await;
-    within(async { while register(&mut ann, "Ann", None).await.status != 200 {} }).await;
+    finds_place(&mut ann, "Ann").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn participants_of_one_address_shut_out_no_other() {
-    let mut setup = Setup::free();
-    setup.config.max_per_address = 3;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.max_per_address = 3).await;
     let mut eve = world.client().await;
     for name in ["A", "B", "C"] {
         let answer = register(&mut eve, name, None).await;
@@ -184,9 +168,7 @@ async fn check(one: &mut Registered) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_noisy_room_pushes_out_no_message_of_a_quiet_one() {
-    let mut setup = Setup::free();
-    setup.config.inbox_limit = 20;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.inbox_limit = 20).await;
     let (mut ann, mut cid) = (world.register("Ann").await, world.register("Cid").await);
     let quiet = json!({ "username": "Cid", "room": "quiet" });
     let quiet = cid.post("/tools/login", quiet).await.json();
@@ -206,9 +188,7 @@ async fn a_noisy_room_pushes_out_no_message_of_a_quiet_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_that_are_made_again_and_again_are_told_once() {
-    let mut setup = Setup::free();
-    setup.config.stick = StickRule::Required;
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.stick = StickRule::Required).await;
     let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
     assert_eq!(ann.post("/talking_stick", json!({})).await.status, 200);
     for _ in 0..50 {
@@ -224,9 +204,7 @@ async fn claims_that_are_made_again_and_again_are_told_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn typing_costs_as_much_as_a_message() {
-    let mut setup = Setup::free();
-    setup.config.rate_limit = RateLimit::rate(1, 10);
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.config.rate_limit = RateLimit::rate(1, 10)).await;
     let mut ann = world.register("Ann").await;
     let mut statuses = Vec::new();
     for _ in 0..30 {
@@ -274,20 +252,9 @@ async fn a_banned_address_receives_no_more_events() {
         }
         assert!(!heard.contains(&"a secret".into()), "{heard:?}");
     }
-    done(
-        &world,
-        "/admin/unban",
-        json!({ "address": ELSEWHERE.to_string() }),
-    )
-    .await;
-    let mut again = elsewhere(&world)
-        .await
-        .events("/events?after=0", &own)
-        .await;
-    while !again
-        .event()
-        .await
-        .expect("it is open")
-        .is("message.received")
-    {}
+    let unban = json!({ "address": ELSEWHERE.to_string() });
+    done(&world, "/admin/unban", unban).await;
+    let again = elsewhere(&world).await;
+    let mut again = again.events("/events?after=0", &own).await;
+    again.until("message.received").await;
 }

@@ -1,47 +1,27 @@
 //! Token files: revoked, changed, expired and guessed tokens.
 
-use std::io::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::guard::TokenFile;
 use server_chat::metrics::Exposition;
 
-use crate::http::client::{Answer, Events};
+use crate::http::client::Events;
 use crate::http::guard::get;
 use crate::http::world::{Setup, World};
-use crate::stage::within;
+use crate::stage::{file_with, token_line, within};
 
 /// The lines of a token file with these tokens; the name of each is its number.
 pub(crate) fn lines(all: &[&str]) -> String {
-    use sha2::{Digest as _, Sha256};
-    let line = |(n, token): (usize, &&str)| {
-        let hash = Sha256::digest(token.as_bytes());
-        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("name{n} {hex}\n")
-    };
-    all.iter().enumerate().map(line).collect()
+    let numbered = all.iter().enumerate();
+    let lines = numbered.map(|(n, token)| token_line(&format!("name{n}"), token));
+    lines.collect()
 }
 
 /// A token file with these tokens, which never changes.
 pub(crate) fn tokens(all: &[&str]) -> Arc<TokenFile> {
-    let mut file = tempfile::NamedTempFile::new().expect("a file");
-    file.write_all(lines(all).as_bytes()).expect("room");
+    let (file, _) = file_with(&lines(all));
     Arc::new(TokenFile::read(file.path()).expect("tokens"))
-}
-
-/// Posts with this token.
-async fn post_as(world: &World, token: &str, path: &str, body: Value) -> Answer {
-    let bearer = format!("Bearer {token}");
-    let headers = [
-        ("Authorization", &*bearer),
-        ("Content-Type", "application/json"),
-    ];
-    let body = body.to_string();
-    let mut client = world.client().await;
-    client
-        .request("POST", path, &headers, body.as_bytes())
-        .await
 }
 
 /// Opens the stream of the participant that belongs to a token.
@@ -55,44 +35,27 @@ async fn events_as(world: &World, token: &str) -> Events {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
+    let (file, _) = file_with(&lines(&["sesame", "simsim"]));
     let keys = Arc::new(TokenFile::read(file.path()).unwrap());
-    let mut setup = Setup::free();
-    setup.guard.tokens = Some(Arc::clone(&keys));
-    let world = World::start(setup).await;
+    let world = World::free(|setup| setup.guard.tokens = Some(Arc::clone(&keys))).await;
     let (ann, ben) = (json!({ "username": "Ann" }), json!({ "username": "Ben" }));
-    let ann = post_as(&world, "sesame", "/register", ann).await.json();
-    post_as(&world, "simsim", "/register", ben).await;
+    let ann = world.post_as("sesame", "/register", ann).await.json();
+    world.post_as("simsim", "/register", ben).await;
     let mut kept = events_as(&world, "sesame").await;
     let mut cut = events_as(&world, "simsim").await;
     let bearer = [("Authorization", "Bearer simsim")];
-    let mut client = world.client().await;
-    let opened = client.request("POST", "/session", &bearer, b"").await;
-    let cookie = opened.header("set-cookie").unwrap().to_owned();
-    let proof = opened.json()["proof"].as_str().unwrap().to_owned();
-    let cookie = cookie.split(';').next().unwrap();
-    let cookie = [("Cookie", cookie), ("Chat-Session", &*proof)];
+    let (cookie, proof) = world.session_as("simsim").await;
+    let cookie = [("Cookie", &*cookie), ("Chat-Session", &*proof)];
     assert_eq!(get(&world, "/users", &cookie).await.status, 200);
     // This read empties the inbox, so that the check waits.
     let read = json!({ "wait_seconds": 0 });
-    post_as(&world, "simsim", "/tools/check", read).await;
+    world.post_as("simsim", "/tools/check", read).await;
     let wait = "{\"wait_seconds\":50}";
-    let json_type = ("Content-Type", "application/json");
+    let headers = [bearer[0], ("Content-Type", "application/json")];
     let mut waits = world.client().await;
-    let head = waits.head(
-        "POST",
-        "/tools/check",
-        &[bearer[0], json_type],
-        Some(wait.len()),
-    );
+    let head = waits.head("POST", "/tools/check", &headers, Some(wait.len()));
     waits.write(format!("{head}{wait}").as_bytes()).await;
-    within(async {
-        while world.service.node().look(|node| node.load().parked).await != Some(1) {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    world.until_parked(1).await;
     std::fs::write(file.path(), lines(&["sesame"])).unwrap();
     keys.reload();
     assert_eq!(get(&world, "/users", &bearer).await.code(), "token_unknown");
@@ -102,26 +65,23 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
     );
     assert_eq!(waits.answer("POST").await.code(), "token_unknown");
     while cut.block().await.is_some() {}
-    let back = post_as(&world, "sesame", "/reconnect", json!({})).await;
+    let back = world.post_as("sesame", "/reconnect", json!({})).await;
     assert_eq!(back.json()["user_id"], ann["user_id"]);
-    post_as(&world, "sesame", "/register", json!({ "username": "Cid" })).await;
+    world
+        .post_as("sesame", "/register", json!({ "username": "Cid" }))
+        .await;
     let is_cid = |event: &Value| event["user"]["display_name"] == "Cid";
     while !is_cid(&kept.event().await.expect("it is open").json()) {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), lines(&["sesame"])).unwrap();
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()));
-    let world = World::start(setup).await;
-    let status = async |token: &str| {
-        let bearer = format!("Bearer {token}");
-        get(&world, "/users", &[("Authorization", &bearer)])
-            .await
-            .status
-    };
+    let (file, _) = file_with(&lines(&["sesame"]));
+    let world = World::with(|setup| {
+        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
+    })
+    .await;
+    let status = async |token: &str| world.get_as(token, "/users").await.status;
     std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
     within(async { while status("simsim").await != 200 {} }).await;
     // The bad file would revoke both tokens; the good file after it shows that the bad one was
@@ -137,35 +97,25 @@ async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_whose_time_is_over_says_so() {
-    let file = tempfile::NamedTempFile::new().unwrap();
     let both = lines(&["sesame", "simsim"]);
     let (one, other) = both.split_once('\n').unwrap();
     let text = format!("{one} 2001-01-01\n{} 2999-01-01T00:00:00Z\n", other.trim());
-    std::fs::write(file.path(), text).unwrap();
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()));
-    let world = World::start(setup).await;
-    let old = [("Authorization", "Bearer sesame")];
-    let answer = get(&world, "/users", &old).await;
-    assert_eq!(
-        (answer.status, answer.code()),
-        (401, "token_expired".into())
-    );
-    let young = [("Authorization", "Bearer simsim")];
-    assert_eq!(get(&world, "/users", &young).await.status, 200);
+    let (file, _) = file_with(&text);
+    let world = World::with(|setup| {
+        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
+    })
+    .await;
+    let answer = world.get_as("sesame", "/users").await;
+    answer.refuses(401, "token_expired");
+    assert_eq!(world.get_as("simsim", "/users").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
-    let mut setup = Setup::default();
-    setup.guard.tokens = Some(tokens(&["sesame"]));
-    let world = World::start(setup).await;
-    let mut client = world.client().await;
+    let world = World::with(|setup| setup.guard.tokens = Some(tokens(&["sesame"]))).await;
     let mut codes = Vec::new();
     for n in 0..200 {
-        let guess = format!("Bearer guess{n}");
-        let headers = [("Authorization", &*guess)];
-        let answer = client.request("GET", "/users", &headers, b"").await;
+        let answer = world.get_as(&format!("guess{n}"), "/users").await;
         if answer.status == 429 {
             assert!(answer.json()["error"]["retry_after_ms"].as_u64() > Some(0));
             assert!(answer.header("retry-after").is_some());
@@ -179,8 +129,7 @@ async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
         server_chat::refused_requests::MAX_WRONG_TOKENS as usize
     );
     assert_eq!(unknown + limited, 200);
-    let right = [("Authorization", "Bearer sesame")];
-    assert_eq!(get(&world, "/users", &right).await.status, 200);
+    assert_eq!(world.get_as("sesame", "/users").await.status, 200);
     get(&world, "/users", &[("Host", "evil.example")]).await;
     get(&world, "/users", &[("Origin", "https://evil.example")]).await;
     get(&world, "/users", &[("Sec-Fetch-Site", "cross-site")]).await;
@@ -202,13 +151,9 @@ async fn an_operator_s_token_cannot_be_guessed_at_a_door_that_is_open() {
     setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.operators = true;
     let world = World::start(setup).await;
-    let guess = [("Authorization", "Bearer bos")];
     for path in ["/admin/overview", "/users"] {
-        let answer = get(&world, path, &guess).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (401, "token_unknown".into())
-        );
+        let answer = world.get_as("bos", path).await;
+        answer.refuses(401, "token_unknown");
     }
     assert_eq!(get(&world, "/users", &[]).await.status, 200);
 }

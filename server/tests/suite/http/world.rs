@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::client::{Client, Events};
+use crate::http::client::{Answer, Client, Events};
 use crate::stage::{self, within};
 
 /// The configuration of a server.
@@ -54,6 +54,20 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// A server with a changed default setup.
+    pub(crate) async fn with(change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = Setup::default();
+        change(&mut setup);
+        Self::start(setup).await
+    }
+
+    /// A server with a changed free setup.
+    pub(crate) async fn free(change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = Setup::free();
+        change(&mut setup);
+        Self::start(setup).await
+    }
+
     pub(crate) async fn start(setup: Setup) -> Self {
         let (service, running) = stage::service(setup.config);
         let service = service.within(Arc::new(Capacity::new(&setup.capacity)));
@@ -81,6 +95,42 @@ impl World {
         Client::connect(self.address).await
     }
 
+    /// Sends a request with this token, and a body unless it is null.
+    pub(crate) async fn ask_as(&self, token: &str, line: (&str, &str), body: Value) -> Answer {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("Authorization", &*bearer),
+            ("Content-Type", "application/json"),
+        ];
+        let body = match body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        let mut client = self.client().await;
+        client
+            .request(line.0, line.1, &headers, body.as_bytes())
+            .await
+    }
+
+    /// Gets a page with this token.
+    pub(crate) async fn get_as(&self, token: &str, path: &str) -> Answer {
+        self.ask_as(token, ("GET", path), Value::Null).await
+    }
+
+    /// Posts with this token.
+    pub(crate) async fn post_as(&self, token: &str, path: &str, body: Value) -> Answer {
+        self.ask_as(token, ("POST", path), body).await
+    }
+
+    /// Opens a session of the page with this token; returns its cookie and its proof.
+    pub(crate) async fn session_as(&self, token: &str) -> (String, String) {
+        let opened = self.post_as(token, "/session", Value::Null).await;
+        let cookie = opened.header("set-cookie").expect("a cookie");
+        let cookie = cookie.split(';').next().expect("a pair").to_owned();
+        let proof = opened.json()["proof"].as_str().expect("a proof").to_owned();
+        (cookie, proof)
+    }
+
     /// Registers, and returns the content of the answer.
     pub(crate) async fn register(&self, name: &str) -> Registered {
         let mut client = self.client().await;
@@ -105,6 +155,12 @@ impl World {
         );
         let client = self.client().await;
         client.events(&path, &[("Chat-Handle", handle)]).await
+    }
+
+    /// Waits until so many checks wait.
+    pub(crate) async fn until_parked(&self, wanted: usize) {
+        let parked = async || self.service.node().look(|node| node.load().parked).await;
+        within(async { while parked().await != Some(wanted) {} }).await;
     }
 
     /// Waits until the participant has this presence and this number of streams.
@@ -138,7 +194,7 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    pub(crate) async fn post(&mut self, path: &str, body: Value) -> crate::http::client::Answer {
+    pub(crate) async fn post(&mut self, path: &str, body: Value) -> Answer {
         let handle = self.handle.clone();
         self.client.post(path, Some(&handle), &body).await
     }

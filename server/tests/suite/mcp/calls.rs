@@ -1,35 +1,8 @@
 //! Calls: their caller, the events that each answer carries, progress, and cancelled waits.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use crate::mcp::world::{SHORT, Session, World, modern_request, text};
-use crate::stage::GUARD;
-
-impl World {
-    /// Waits until so many checks wait.
-    async fn until_parked(&self, wanted: u64) {
-        let began = Instant::now();
-        loop {
-            let parked = self.service.node().look(|node| {
-                let sizes = node.sizes();
-                sizes
-                    .into_iter()
-                    .find(|size| size.name == "parked")
-                    .map(|size| size.size)
-            });
-            if parked.await.flatten() == Some(wanted) {
-                return;
-            }
-            assert!(
-                began.elapsed() < GUARD,
-                "there are never {wanted} waiting checks"
-            );
-            tokio::task::yield_now().await;
-        }
-    }
-}
+use crate::mcp::world::{SHORT, Session, World, code, modern_request, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_one_participant_may_leave_its_handle_out_and_of_two_not() {
@@ -37,18 +10,12 @@ async fn a_session_of_one_participant_may_leave_its_handle_out_and_of_two_not() 
     let session = Session::open(&world).await;
     let refused = session.call("check", json!({ "wait_seconds": 0 })).await;
     assert_eq!(refused["isError"], true);
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
     let ann = session.login("Ann").await;
     session.ok("check", json!({ "wait_seconds": 0 })).await;
     session.login("Ben").await;
     let refused = session.call("check", json!({ "wait_seconds": 0 })).await;
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
     assert!(text(&refused).contains("next: "), "{refused}");
     let named = json!({ "wait_seconds": 0, "handle": ann["handle"] });
     session.ok("check", named).await;
@@ -101,10 +68,7 @@ async fn in_the_newer_era_a_handle_is_always_needed() {
     let world = World::start().await;
     world.call("login", json!({ "username": "Ann" })).await;
     let refused = world.call("list_users", json!({})).await;
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "handle_required"
-    );
+    assert_eq!(code(&refused), "handle_required");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -154,8 +118,8 @@ async fn a_check_that_waits_says_so_when_asked_to() {
         })
     };
     let mut legacy = ann.begin("tools/call", call("older")).await.1.body;
-    assert_progress(&legacy.message().await.unwrap().1, "older", 0.0);
-    let (_, second) = legacy.message().await.unwrap();
+    assert_progress(&legacy.pushed().await, "older", 0.0);
+    let second = legacy.pushed().await;
     assert_progress(&second, "older", 0.15);
     ben.say(&room, "one").await;
     let answer = last(&mut legacy).await;
@@ -164,7 +128,7 @@ async fn a_check_that_waits_says_so_when_asked_to() {
         "one"
     );
     let mut modern = world.modern("tools/call", call("newer")).await.body;
-    assert_progress(&modern.message().await.unwrap().1, "newer", 0.0);
+    assert_progress(&modern.pushed().await, "newer", 0.0);
     ben.say(&room, "two").await;
     let answer = last(&mut modern).await;
     assert_eq!(
@@ -198,10 +162,10 @@ async fn a_cancelled_check_waits_no_longer_and_loses_nothing() {
     ann.ok("check", json!({ "wait_seconds": 0 })).await;
     let waits = json!({ "name": "check", "arguments": { "wait_seconds": 50 } });
     let (id, reply) = ann.begin("tools/call", waits).await;
-    world.until_parked(1).await;
+    world.until_checks(1).await;
     ann.notify("notifications/cancelled", json!({ "requestId": id }))
         .await;
-    world.until_parked(0).await;
+    world.until_checks(0).await;
     drop(reply);
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "after it").await;
@@ -220,19 +184,19 @@ async fn a_check_whose_connection_closed_waits_no_longer_in_either_era() {
         "name": "check", "arguments": { "wait_seconds": 50, "handle": login["handle"] }
     });
     let (_, reply) = ann.begin("tools/call", waits.clone()).await;
-    world.until_parked(1).await;
+    world.until_checks(1).await;
     drop(reply);
-    world.until_parked(0).await;
+    world.until_checks(0).await;
     let (headers, body) = modern_request("tools/call", waits);
     let headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
     let mut asking = Box::pin(world.post(&headers, &body));
     // The call never answers: it only has to be under way.
     tokio::select! {
         _ = &mut asking => panic!("there was nothing to answer"),
-        () = world.until_parked(1) => {}
+        () = world.until_checks(1) => {}
     }
     drop(asking);
-    world.until_parked(0).await;
+    world.until_checks(0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -243,7 +207,7 @@ async fn a_second_check_ends_the_first_one_empty() {
     ann.ok("check", json!({ "wait_seconds": 0 })).await;
     let waits = json!({ "name": "check", "arguments": { "wait_seconds": 50 } });
     let (_, first) = ann.begin("tools/call", waits).await;
-    world.until_parked(1).await;
+    world.until_checks(1).await;
     ann.ok("check", json!({ "wait_seconds": 0 })).await;
     let answer = first.answer().await;
     assert_eq!(answer["result"]["structuredContent"]["events"], json!([]));

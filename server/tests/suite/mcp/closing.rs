@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World};
+use crate::mcp::world::{Session, World, code};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
@@ -32,7 +32,7 @@ async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
     world.closing.cancel();
     let by = Instant::now() + Duration::from_secs(10);
     world.service.node().stop(by);
-    let (_, said) = stream.message().await.expect("what was said is pushed");
+    let said = stream.pushed().await;
     assert_eq!(said["params"]["message"], "the last word");
     assert_eq!(stream.message().await, None);
     assert_eq!(nobodys.message().await, None);
@@ -52,10 +52,7 @@ async fn listeners_and_waiting_checks_get_what_they_are_owed_and_end() {
         );
     }
     let refused = eve.call("login", json!({ "username": "Eve" })).await;
-    assert_eq!(
-        refused["structuredContent"]["error"]["code"],
-        "shutting_down"
-    );
+    assert_eq!(code(&refused), "shutting_down");
     world.running.ended().await.unwrap();
 }
 

@@ -1,10 +1,9 @@
 //! Both protocol versions on one endpoint, in one room.
 
 use serde_json::json;
-use server_chat::capacity::{Limits, Share};
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, text};
+use crate::mcp::world::{Session, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_of_both_eras_are_paired_and_talk() {
@@ -23,10 +22,7 @@ async fn clients_of_both_eras_are_paired_and_talk() {
         .await;
     let found = &read["structuredContent"]["events"][0];
     assert_eq!(found["partner"]["display_name"], "Older");
-    assert_eq!(
-        stream.message().await.unwrap().1["method"],
-        "chatroom.found"
-    );
+    assert_eq!(stream.pushed().await["method"], "chatroom.found");
     let room = &found["room_id"];
     older.say(room, "from then").await;
     let read = world
@@ -36,10 +32,7 @@ async fn clients_of_both_eras_are_paired_and_talk() {
     assert_eq!(events.last().unwrap()["message"], "from then");
     let say = json!({ "handle": handle, "room_id": room, "message": "from now" });
     assert_eq!(world.call("send_message", say).await["isError"], false);
-    assert_eq!(
-        stream.message().await.unwrap().1["params"]["message"],
-        "from now"
-    );
+    assert_eq!(stream.pushed().await["params"]["message"], "from now");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,50 +143,4 @@ async fn the_newer_era_is_discovered_and_has_no_sessions() {
     ];
     let reply = request(world.address, ("GET", "/mcp"), &headers, b"").await;
     assert_eq!(reply.status, 405);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn more_sessions_than_there_may_be_are_refused_for_now() {
-    let limits = Limits {
-        sessions: Share { all: 2, each: 2 },
-        ..Limits::default()
-    };
-    let world = World::within(&limits, 1_000, |_| {}).await;
-    let (a, b) = (Session::open(&world).await, Session::open(&world).await);
-    // Sessions with an open stream are never evicted.
-    let _used = (a.stream(None).await, b.stream(None).await);
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
-    let reply = world.post(&[], hello.to_string().as_bytes()).await;
-    assert_eq!(reply.status, 503);
-    assert!(reply.header("retry-after").is_some());
-    assert!(
-        reply.answer().await["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("sessions")
-    );
-    let headers = [("Mcp-Session-Id", b.id.as_str())];
-    request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-    assert_eq!(
-        world.post(&[], hello.to_string().as_bytes()).await.status,
-        200
-    );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_empty_check_costs_little() {
-    let world = World::start().await;
-    let ann = Session::open(&world).await;
-    ann.login("Ann").await;
-    ann.ok("check", json!({ "wait_seconds": 0 })).await;
-    let empty = ann.call("check", json!({ "wait_seconds": 0 })).await;
-    // A token is about four bytes of such text, and the limit is forty tokens.
-    let said = text(&empty);
-    assert!(said.len() < 160, "{} bytes: {said}", said.len());
 }

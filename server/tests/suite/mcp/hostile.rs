@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::http::request::Parts;
-use chat_core::Address;
+use axum::http::HeaderMap;
 use serde_json::json;
-use server_chat::capacity::Source;
+use server_chat::capacity::Limits;
 use server_chat::scope::CallerScope;
-use server_chat::service::RequestOrigin;
 
 use crate::mcp::http::request;
-use crate::mcp::world::{Session, World, text};
+use crate::mcp::world::{Session, World, caller, code, text};
+use crate::stage::hello;
 
 /// Another client still gets an answer, whatever else the server has received.
 async fn talks(world: &World) {
     let said = world
         .call("list_users", json!({ "handle": "h_nobody" }))
         .await;
-    assert_eq!(said["structuredContent"]["error"]["code"], "unknown_handle");
+    assert_eq!(code(&said), "unknown_handle");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,30 +144,16 @@ async fn a_refusal_by_headers_is_json() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
-    // In the server, the guard identifies the caller by its token; here a header does.
     let scopes = ["token ann", "token ben"].map(|id| Arc::new(CallerScope::with_id(id)));
-    let caller = move |head: &Parts| {
-        let token = head
-            .headers
-            .get("x-token")
-            .and_then(|name| name.to_str().ok());
-        RequestOrigin {
-            address: Address(1),
-            source: Source(1),
-            token: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
-            ..RequestOrigin::default()
-        }
+    let by_header = move |headers: &HeaderMap| {
+        let token = headers.get("x-token");
+        let token = token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")]));
+        caller(1, token)
     };
-    let world = World::with(|options| options.caller = Arc::new(caller)).await;
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
+    let world = World::called_by(by_header, &Limits::default(), 1_000, |_| {}).await;
+    let hello = hello("2025-11-25", &json!({})).to_string();
     let ann = ("X-Token", "ann");
-    let opened = world.post(&[ann], hello.to_string().as_bytes()).await;
+    let opened = world.post(&[ann], hello.as_bytes()).await;
     assert_eq!(opened.status, 200);
     let id = opened
         .header("mcp-session-id")
@@ -200,7 +185,6 @@ async fn nobody_speaks_for_another_or_reads_what_is_not_theirs() {
     let login = ann.login("Ann").await;
     eve.ok("login", json!({ "username": "Eve", "room": "attic" }))
         .await;
-    let code = |result: &serde_json::Value| result["structuredContent"]["error"]["code"].clone();
     let say = json!({ "room_id": login["room_id"], "message": "I am Ann" });
     let refused = eve.call("send_message", say.clone()).await;
     assert_eq!(code(&refused), "not_in_room");
@@ -272,7 +256,7 @@ async fn peers_words_are_labelled_and_visible_on_every_way_to_a_model() {
     assert_eq!(inbox["events"][1]["message"], SHOWN);
     // The push contains it.
     for expected in [json!(null), SHOWN.into()] {
-        let pushed = stream.message().await.unwrap().1;
+        let pushed = stream.pushed().await;
         assert_eq!(pushed["params"]["note"], said["note"], "{pushed}");
         assert_eq!(pushed["params"]["message"], expected);
     }

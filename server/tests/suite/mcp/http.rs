@@ -137,6 +137,11 @@ impl Body {
         }
     }
 
+    /// The next protocol message of a stream that goes on.
+    pub(crate) async fn pushed(&mut self) -> Value {
+        self.message().await.expect("the stream stays open").1
+    }
+
     /// Whether it broke off before its end.
     pub(crate) const fn is_cut(&self) -> bool {
         matches!(self.length, Length::Cut)

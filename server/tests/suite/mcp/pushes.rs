@@ -60,7 +60,7 @@ async fn two_thousand_pushes_in_a_burst_arrive_in_order_and_none_is_lost() {
     let sending = tokio::spawn(async move { burst(&service, &handle, &room, MESSAGES).await });
     let mut seen = Vec::new();
     while seen.len() < MESSAGES {
-        let (_, pushed) = stream.message().await.expect("the stream stays open");
+        let pushed = stream.pushed().await;
         assert_eq!(pushed["method"], "message.received");
         seen.push(pushed["params"].clone());
     }
@@ -91,23 +91,20 @@ async fn a_stream_carries_what_a_pair_does_as_check_says_it() {
         .await;
     let mut rooms = Vec::new();
     for stream in [&mut to_ann, &mut to_ben] {
-        let (_, found) = stream.message().await.unwrap();
+        let found = stream.pushed().await;
         assert_eq!(found["method"], "chatroom.found");
         rooms.push(found["params"]["room_id"].clone());
     }
     let room = &rooms[0];
     assert_eq!(rooms[1], *room);
     ben.say(room, "hi").await;
-    let (_, said) = to_ann.message().await.unwrap();
+    let said = to_ann.pushed().await;
     assert_eq!(said["method"], "message.received");
     assert_eq!(said["params"]["message"], "hi");
     ann.say(room, "hello").await;
-    assert_eq!(
-        to_ben.message().await.unwrap().1["params"]["message"],
-        "hello"
-    );
+    assert_eq!(to_ben.pushed().await["params"]["message"], "hello");
     ben.ok("leave_chat", json!({})).await;
-    let (_, left) = to_ann.message().await.unwrap();
+    let left = to_ann.pushed().await;
     assert_eq!(left["method"], "partner.disconnected");
     let page = ann
         .ok("check", json!({ "after": 0, "wait_seconds": 0 }))
@@ -135,9 +132,9 @@ async fn a_subscribed_inbox_says_that_it_grew_until_it_is_not() {
     ben.say(&room, "one").await;
     let mut methods = Vec::new();
     while methods.last() != Some(&json!("message.received")) {
-        methods.push(stream.message().await.unwrap().1["method"].clone());
+        methods.push(stream.pushed().await["method"].clone());
     }
-    let (_, grew) = stream.message().await.unwrap();
+    let grew = stream.pushed().await;
     assert_eq!(grew["method"], "notifications/resources/updated");
     assert_eq!(grew["params"]["uri"], uri);
     ann.ask("resources/unsubscribe", json!({ "uri": uri }))
@@ -145,7 +142,7 @@ async fn a_subscribed_inbox_says_that_it_grew_until_it_is_not() {
     ben.say(&room, "two").await;
     ben.say(&room, "three").await;
     for expected in ["two", "three"] {
-        let (_, said) = stream.message().await.unwrap();
+        let said = stream.pushed().await;
         assert_eq!(said["params"]["message"], expected);
     }
 }
@@ -162,7 +159,7 @@ async fn a_listener_of_the_newer_era_hears_and_reads_from_its_cursor() {
     let mut read = Vec::new();
     let mut cursor = 0;
     while !read.iter().any(|event: &Value| event["message"] == "hi") {
-        let (_, grew) = listening.message().await.unwrap();
+        let grew = listening.pushed().await;
         assert_eq!(grew["method"], "notifications/resources/updated");
         assert_eq!(grew["params"]["uri"], uri);
         let at = json!({ "uri": format!("{uri}?after={cursor}") });
@@ -185,7 +182,7 @@ async fn a_listener_of_the_newer_era_hears_and_reads_from_its_cursor() {
 async fn to_listen_to_an_inbox_that_is_not_there_is_refused_with_its_address() {
     let world = World::start().await;
     let mut listening = world.listen(&["chat://inbox/r_guessed"]).await;
-    let (_, answer) = listening.message().await.unwrap();
+    let answer = listening.pushed().await;
     assert_eq!(answer["error"]["data"]["uri"], "chat://inbox/r_guessed");
     assert_eq!(listening.message().await, None);
 }
@@ -201,7 +198,7 @@ async fn a_handle_that_comes_back_in_another_session_is_pushed_to_there() {
     let check = json!({ "handle": ann["handle"], "wait_seconds": 0 });
     second.ok("check", check).await;
     ben.say(&room, "still there?").await;
-    let (_, said) = stream.message().await.unwrap();
+    let said = stream.pushed().await;
     assert_eq!(said["params"]["message"], "still there?");
 }
 
@@ -218,7 +215,7 @@ async fn a_client_that_declares_the_extension_receives_events() {
         let mut stream = session.stream(None).await;
         session.login(name).await;
         ben.say(&room, "hi").await;
-        let (_, pushed) = stream.message().await.unwrap();
+        let pushed = stream.pushed().await;
         assert_eq!(pushed["method"], "message.received", "{name}");
     }
 }
@@ -241,7 +238,7 @@ async fn a_client_that_does_not_only_hears_that_its_subscribed_inbox_grew() {
         // The first one may be about the login.
         for _ in 0..2 {
             ben.say(&room, "hi").await;
-            let (_, pushed) = stream.message().await.unwrap();
+            let pushed = stream.pushed().await;
             assert_eq!(
                 pushed["method"], "notifications/resources/updated",
                 "{name}"

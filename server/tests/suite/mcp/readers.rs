@@ -1,10 +1,15 @@
 //! Slow, disconnected, idle and duplicate readers.
 
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
 use serde_json::json;
+use server_chat::capacity::Limits;
+use server_chat::scope::CallerScope;
 
 use crate::mcp::http::request_narrow;
 use crate::mcp::pushes::burst_of;
-use crate::mcp::world::{SHORT, Session, World, modern_request};
+use crate::mcp::world::{SHORT, Session, World, caller, modern_request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
@@ -61,7 +66,7 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
     assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]));
     // She resumes from there.
     let mut stream = ann.stream(last.as_deref()).await;
-    let (_, next) = stream.message().await.unwrap();
+    let next = stream.pushed().await;
     assert_eq!(next["params"]["seq"], seqs.last().unwrap() + 1);
 }
 
@@ -106,8 +111,8 @@ async fn an_idle_stream_is_not_cut_and_an_unused_session_ends_until_its_next_cal
     let eve = world.call("login", json!({ "username": "Eve" })).await["structuredContent"].clone();
     let say = json!({ "handle": eve["handle"], "room_id": room, "message": "hi" });
     world.call("send_message", say).await;
-    assert_eq!(stream.message().await.unwrap().1["params"]["message"], "hi");
-    let grew = listening.message().await.unwrap().1;
+    assert_eq!(stream.pushed().await["params"]["message"], "hi");
+    let grew = listening.pushed().await;
     assert_eq!(grew["method"], "notifications/resources/updated");
 }
 
@@ -137,10 +142,7 @@ async fn a_second_stream_of_a_session_takes_the_place_of_the_first() {
     assert_eq!(first.message().await, None);
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "once").await;
-    assert_eq!(
-        second.message().await.unwrap().1["params"]["message"],
-        "once"
-    );
+    assert_eq!(second.pushed().await["params"]["message"], "once");
     world.until_streams(1).await;
 }
 
@@ -161,10 +163,7 @@ async fn ninety_half_read_streams_disturb_nobody() {
     let room = ben.login("Ben").await["room_id"].clone();
     ben.say(&room, "all of you").await;
     for stream in &mut waiting {
-        assert_eq!(
-            stream.message().await.unwrap().1["params"]["message"],
-            "all of you"
-        );
+        assert_eq!(stream.pushed().await["params"]["message"], "all of you");
     }
     drop(waiting);
     world.until_streams(0).await;
@@ -204,40 +203,23 @@ async fn an_inbox_s_address_reads_and_its_participant_s_handle_keeps_it_there() 
         let mut call = std::pin::pin!(world.call("check", waits));
         tokio::select! {
             answer = &mut call => panic!("it waits: {answer}"),
-            () = parked(&world) => {}
+            () = world.until_checks(1) => {}
         }
         let read = world.modern("resources/read", json!({ "uri": uri })).await;
         assert_eq!(read.status, 200);
         assert!(read.answer().await["result"]["contents"].is_array());
-        assert_eq!(
-            world.service.node().look(|node| node.load().parked).await,
-            Some(1)
-        );
+        world.until_checks(1).await;
     };
     waiting.await;
     drop((reading, owned));
 }
 
-/// Waits until a check waits.
-async fn parked(world: &World) {
-    while world.service.node().look(|node| node.load().parked).await != Some(1) {
-        tokio::task::yield_now().await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_with_the_token_that_opened_it() {
-    let scope = std::sync::Arc::new(server_chat::scope::CallerScope::default());
-    let owner = std::sync::Arc::clone(&scope);
-    let world = World::with(move |options| {
-        options.caller = std::sync::Arc::new(move |_| server_chat::service::RequestOrigin {
-            address: chat_core::Address(1),
-            source: server_chat::capacity::Source(1),
-            token: Some(std::sync::Arc::clone(&owner)),
-            ..Default::default()
-        });
-    })
-    .await;
+    let scope = Arc::new(CallerScope::default());
+    let owner = Arc::clone(&scope);
+    let owned = move |_: &HeaderMap| caller(1, Some(Arc::clone(&owner)));
+    let world = World::called_by(owned, &Limits::default(), 1_000, |_| {}).await;
     let ann = Session::open(&world).await;
     ann.login("Ann").await;
     let mut stream = ann.stream(None).await;

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::io::{ReadHalf, WriteHalf};
 
 use crate::mcp::world::{SHORT, World};
-use crate::stage::GUARD;
+use crate::stage::{GUARD, hello};
 
 /// The most bytes between the client and the relay.
 const PIPE: usize = 64 * 1_024;
@@ -39,14 +39,7 @@ impl Client {
         let (reader, writer) = tokio::io::split(ours);
         let lines = BufReader::new(reader).lines();
         let mut client = Self { lines, writer };
-        client
-            .send(json!({
-                "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-                    "protocolVersion": "2025-11-25", "capabilities": {},
-                    "clientInfo": { "name": "test", "version": "1" }
-                }
-            }))
-            .await;
+        client.send(hello("2025-11-25", &json!({}))).await;
         assert_eq!(client.receive().await["id"], 0);
         client
             .send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))

@@ -10,7 +10,7 @@ use crate::mcp::world::{Session, World};
 async fn places(stream: &mut Body, last: u64) -> Vec<u64> {
     let mut places = Vec::new();
     while places.last() != Some(&last) {
-        let (_, pushed) = stream.message().await.expect("the stream stays open");
+        let pushed = stream.pushed().await;
         assert_eq!(pushed["method"], "message.received");
         places.push(pushed["params"]["room_seq"].as_u64().unwrap());
     }
@@ -56,10 +56,7 @@ async fn a_stream_without_an_id_begins_behind_what_answers_have_carried() {
     );
     ben.say(&room, "unread").await;
     let mut stream = ann.stream(None).await;
-    assert_eq!(
-        stream.message().await.unwrap().1["params"]["message"],
-        "unread"
-    );
+    assert_eq!(stream.pushed().await["params"]["message"], "unread");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +79,7 @@ async fn ids_that_were_never_given_are_as_good_as_none() {
         ben.say(&room, forged).await;
         let mut said = String::new();
         while said != forged {
-            let (_, pushed) = stream.message().await.expect("the stream stays open");
+            let pushed = stream.pushed().await;
             pushed["params"]["message"]
                 .as_str()
                 .unwrap()
@@ -109,7 +106,7 @@ async fn two_participants_of_one_session_go_on_each_from_its_own_place() {
         .await["room_id"]
         .clone();
     ben.say(&lobby, "to Ann").await;
-    let (_, one) = stream.message().await.unwrap();
+    let one = stream.pushed().await;
     ben.say(&attic, "to Eve").await;
     let (id, two) = stream.message().await.unwrap();
     assert_eq!(
@@ -119,10 +116,7 @@ async fn two_participants_of_one_session_go_on_each_from_its_own_place() {
     drop(stream);
     ben.say(&attic, "again").await;
     let mut stream = both.stream(id.as_deref()).await;
-    assert_eq!(
-        stream.message().await.unwrap().1["params"]["message"],
-        "again"
-    );
+    assert_eq!(stream.pushed().await["params"]["message"], "again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,11 +135,11 @@ async fn a_client_away_for_too_long_learns_what_is_gone() {
     world.until_streams(0).await;
     burst(&world.service, handle, room, 300).await;
     let mut stream = ann.stream(last.as_deref()).await;
-    let (_, gap) = stream.message().await.unwrap();
+    let gap = stream.pushed().await;
     assert_eq!(gap["method"], "gap");
     assert_eq!(gap["params"]["from_seq"], heard + 1);
     let to = gap["params"]["to_seq"].as_u64().unwrap();
     for seq in to + 1..=heard + 300 {
-        assert_eq!(stream.message().await.unwrap().1["params"]["seq"], seq);
+        assert_eq!(stream.pushed().await["params"]["seq"], seq);
     }
 }

@@ -4,16 +4,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::request::Parts;
-use chat_core::Address;
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
-use server::mcp::McpOptions;
-use server_chat::capacity::{Limits, OPENING, Share, Source, Speed};
-use server_chat::service::RequestOrigin;
+use server_chat::capacity::{Limits, OPENING, Share, Speed};
 use tokio::runtime::Handle;
 
-use crate::mcp::world::{Session, World};
-use crate::stage::GUARD;
+use crate::mcp::http::{Reply, request};
+use crate::mcp::world::{Session, World, caller};
+use crate::stage::{GUARD, hello};
 
 /// The session limit, the number of clients that open sessions concurrently, and how many each
 /// opens.
@@ -24,40 +22,35 @@ const EACH: usize = 50;
 /// The number of tasks of one session.
 const TASKS: usize = 3;
 
-/// A header names the caller; in the server the guard does.
-fn by_header(options: &mut McpOptions) {
-    options.caller = Arc::new(|head: &Parts| {
-        let source = head.headers.get("x-source");
+/// A server with these limits, and clients that name their address in a header.
+async fn world_within(limits: &Limits) -> World {
+    let by_header = |headers: &HeaderMap| {
+        let source = headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
-        RequestOrigin {
-            address: Address(source.unwrap_or(1)),
-            source: Source(source.unwrap_or(1)),
-            ..RequestOrigin::default()
-        }
-    });
+        caller(source.unwrap_or(1), None)
+    };
+    World::called_by(by_header, limits, 1_000, |_| {}).await
 }
 
 /// A server with this session limit.
 async fn world(sessions: Share) -> World {
-    let limits = Limits {
+    world_within(&Limits {
         sessions,
         large: None,
         ..Limits::default()
-    };
-    World::within(&limits, 1_000, by_header).await
+    })
+    .await
+}
+
+/// Asks for a session for this source.
+async fn asked(world: &World, source: &str) -> Reply {
+    let hello = hello("2025-11-25", &json!({})).to_string();
+    world.post(&[("X-Source", source)], hello.as_bytes()).await
 }
 
 /// Opens a session for this source; returns its id, or the status of the refusal.
 async fn open(world: &World, source: &str) -> Result<String, u16> {
-    let hello = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" }
-        }
-    });
-    let source = [("X-Source", source)];
-    let reply = world.post(&source, hello.to_string().as_bytes()).await;
+    let reply = asked(world, source).await;
     let id = reply.header("mcp-session-id").map(str::to_owned);
     id.ok_or(reply.status)
 }
@@ -142,7 +135,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
         large: Some(large),
         ..Limits::default()
     };
-    let world = World::within(&limits, 1_000, by_header).await;
+    let world = world_within(&limits).await;
     let rate = &world.service.capacity().large;
     for _ in 0..2 {
         open(&world, "1").await.expect("of its burst");
@@ -161,15 +154,18 @@ async fn an_ended_session_frees_its_place_at_once() {
         sessions[0].stream(None).await,
         sessions[1].stream(None).await,
     );
-    assert_eq!(open(&world, "1").await, Err(503), "both are in use");
+    let refused = asked(&world, "1").await;
+    assert_eq!(refused.status, 503, "both are in use");
+    assert!(refused.header("retry-after").is_some());
+    let told = refused.answer().await["error"]["message"].to_string();
+    assert!(told.contains("sessions"), "{told}");
     for session in &sessions {
         let headers = [("Mcp-Session-Id", session.id.as_str())];
-        let ended =
-            crate::mcp::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-        assert_eq!(ended.status, 204);
-        let again =
-            crate::mcp::http::request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
-        assert_eq!(again.status, 404, "it has ended");
+        // The second time, it has ended.
+        for status in [204, 404] {
+            let ended = request(world.address, ("DELETE", "/mcp"), &headers, b"").await;
+            assert_eq!(ended.status, status);
+        }
         open(&world, "1").await.expect("a place that is free");
     }
     drop(streams);

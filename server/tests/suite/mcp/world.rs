@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::http::request::Parts;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::middleware::map_request;
 use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config};
@@ -13,11 +15,12 @@ use serde_json::{Value, json};
 use server::mcp::{self, McpOptions};
 use server_chat::capacity::{self, Capacity, Source};
 use server_chat::driver::Running;
+use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::http::{Body, Reply, request};
-use crate::stage::{self, GUARD};
+use crate::stage::{self, GUARD, hello};
 
 /// The extension of clients that take events.
 pub(crate) const EVENTS: &str = "org.talking-stick/events";
@@ -48,6 +51,18 @@ impl World {
         inbox_limit: u32,
         change: impl FnOnce(&mut McpOptions),
     ) -> Self {
+        let caller = |_: &HeaderMap| caller(1, None);
+        Self::called_by(caller, limits, inbox_limit, change).await
+    }
+
+    /// Like `within`, for clients that are identified by their headers. In a server the guard
+    /// identifies them.
+    pub(crate) async fn called_by(
+        caller: impl Fn(&HeaderMap) -> RequestOrigin + Clone + Send + Sync + 'static,
+        limits: &capacity::Limits,
+        inbox_limit: u32,
+        change: impl FnOnce(&mut McpOptions),
+    ) -> Self {
         let config = Config {
             inbox_limit,
             max_per_address: 200,
@@ -59,14 +74,17 @@ impl World {
         let (service, running) = stage::service(config);
         let service = service.within(Arc::new(Capacity::new(limits)));
         let closing = CancellationToken::new();
-        let caller = Arc::new(|_: &Parts| RequestOrigin {
-            address: Address(1),
-            source: Source(1),
-            ..RequestOrigin::default()
-        });
-        let mut options = McpOptions::new(caller, closing.clone());
+        let mut options = McpOptions {
+            closing: closing.clone(),
+            ..McpOptions::default()
+        };
         change(&mut options);
-        let router = mcp::router(&service, &options);
+        let identify = move |mut request: Request| {
+            let origin = caller(request.headers());
+            request.extensions_mut().insert(origin);
+            std::future::ready(request)
+        };
+        let router = mcp::router(&service, &options).layer(map_request(identify));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
@@ -113,7 +131,7 @@ impl World {
         let reply = self.modern("subscriptions/listen", params).await;
         assert_eq!(reply.status, 200);
         let mut body = reply.body;
-        let (_, acknowledged) = body.message().await.unwrap();
+        let acknowledged = body.pushed().await;
         assert_eq!(
             acknowledged["method"],
             "notifications/subscriptions/acknowledged"
@@ -147,6 +165,16 @@ impl World {
     }
 }
 
+/// A caller from this address, with the token of this scope.
+pub(crate) fn caller(address: u64, token: Option<Arc<CallerScope>>) -> RequestOrigin {
+    RequestOrigin {
+        address: Address(address),
+        source: Source(address),
+        token,
+        ..RequestOrigin::default()
+    }
+}
+
 /// The headers and body of a request in the newer protocol version.
 pub(crate) fn modern_request(
     method: &str,
@@ -156,11 +184,7 @@ pub(crate) fn modern_request(
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let named = params.get("name").or(params.get("uri")).cloned();
     let token = params["_meta"]["progressToken"].take();
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-    });
+    params["_meta"] = stage::meta();
     if !token.is_null() {
         params["_meta"]["progressToken"] = token;
     }
@@ -195,13 +219,7 @@ impl<'a> Session<'a> {
 
     /// A session of a client with these capabilities.
     pub(crate) async fn declaring(world: &'a World, version: &str, capabilities: Value) -> Self {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 0, "method": "initialize",
-            "params": {
-                "protocolVersion": version, "capabilities": capabilities,
-                "clientInfo": { "name": "test", "version": "1" }
-            }
-        });
+        let hello = hello(version, &capabilities);
         let reply = world.post(&[], hello.to_string().as_bytes()).await;
         let id = reply
             .header("mcp-session-id")
@@ -304,6 +322,11 @@ impl<'a> Session<'a> {
         )
         .await;
     }
+}
+
+/// The code of a tool's refusal.
+pub(crate) fn code(result: &Value) -> &Value {
+    &result["structuredContent"]["error"]["code"]
 }
 
 /// The text of a tool's result.

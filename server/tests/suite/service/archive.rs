@@ -8,7 +8,6 @@ use serde_json::json;
 use server_chat::capacity::{Capacity, Limits, Source, Speed};
 use server_chat::driver;
 use server_chat::identity::Secrets;
-use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::tools::Tool;
 use server_settings::Retention;
@@ -16,7 +15,7 @@ use server_storage::clock::Clock;
 use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::MemoryJournal;
 
-use crate::service::{arguments, call, from, ok};
+use crate::service::{Seat, arguments, from};
 
 #[tokio::test(start_paused = true)]
 async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
@@ -47,18 +46,18 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
         .remembering(Some(history))
         .within(Arc::clone(&capacity));
     let delayed = || capacity.archive.waited() + capacity.archive.refused();
-    let ann = Arc::new(CallerScope::default());
-    ok(&service, &ann, Tool::Login, json!({ "username": "Ann" })).await;
+    let ann = Seat::at(&service);
+    ann.ok(Tool::Login, json!({ "username": "Ann" })).await;
     let query = json!({ "query": "word" });
-    ok(&service, &ann, Tool::Search, query.clone()).await;
+    ann.ok(Tool::Search, query.clone()).await;
     assert_eq!(delayed(), 0);
-    call(&service, &ann, Tool::History, json!({})).await;
+    ann.call(Tool::History, json!({})).await;
     assert_eq!(delayed(), 1);
-    call(&service, &ann, Tool::Search, query.clone()).await;
+    ann.call(Tool::Search, query.clone()).await;
     assert_eq!(delayed(), 2);
     let elsewhere = RequestOrigin {
         source: Source(2),
-        ..from(Some(&ann))
+        ..from(Some(&ann.scope))
     };
     let found = service.perform(Tool::Search, arguments(query), &elsewhere);
     assert!(found.await.result.is_ok());

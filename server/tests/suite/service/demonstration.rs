@@ -1,19 +1,17 @@
 //! Visitors of the demonstration, who may do anything.
 
 use std::io::{self, LineWriter, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::config::RateLimit;
 use chat_core::{Config, Span};
 use serde_json::{Value, json};
 use server::demo::Demo;
-use server_chat::scope::CallerScope;
 use server_chat::service::Service;
 use server_chat::tools::Tool;
 use tokio::sync::mpsc;
 
-use super::{ok, start};
+use super::{Seat, start};
 use crate::stage;
 
 /// What a demonstration shows, line by line.
@@ -32,23 +30,21 @@ impl Write for Lines {
 }
 
 /// A visitor of a demonstration.
-struct Visitor<'a> {
-    service: &'a Service,
-    scope: Arc<CallerScope>,
+struct Visitor {
+    seat: Seat,
     cursor: Value,
 }
 
-impl<'a> Visitor<'a> {
-    fn new(service: &'a Service) -> Self {
+impl Visitor {
+    fn new(service: &Service) -> Self {
         Self {
-            service,
-            scope: Arc::new(CallerScope::default()),
+            seat: Seat::at(service),
             cursor: json!(0),
         }
     }
 
     async fn does(&self, tool: Tool, values: Value) -> Value {
-        ok(self.service, &self.scope, tool, values).await
+        self.seat.ok(tool, values).await
     }
 
     /// Reads until an event in which the fields at these pointers have these texts in them.

@@ -5,19 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
 use server_chat::render_text;
-use server_chat::scope::CallerScope;
 use server_chat::service::Service;
 use server_chat::tools::Tool;
 
-use super::{call, start};
+use super::{Seat, start};
 
 /// More calls than any of these flows needs.
 const MOST_CALLS: usize = 60;
 
 /// An agent without a will of its own: it says something wherever it is asked to.
 struct Agent {
-    service: Service,
-    scope: Arc<CallerScope>,
+    seat: Seat,
     name: &'static str,
     words: usize,
     calls: usize,
@@ -28,8 +26,7 @@ struct Agent {
 impl Agent {
     fn new(service: &Service, name: &'static str) -> Self {
         Self {
-            service: service.clone(),
-            scope: Arc::new(CallerScope::default()),
+            seat: Seat::at(service),
             name,
             words: 0,
             calls: 0,
@@ -42,7 +39,7 @@ impl Agent {
         self.calls += 1;
         assert!(self.calls < MOST_CALLS, "{}: {:?}", self.name, self.made);
         let values = self.fill(tool, values);
-        let outcome = call(&self.service, &self.scope, tool, values).await;
+        let outcome = self.seat.call(tool, values).await;
         self.made.push(tool);
         let (text, data) = (
             render_text::text(&outcome, &outcome.json()),
@@ -243,7 +240,7 @@ async fn a_holder_with_a_draft_from_before_is_told_of_it() {
         .await;
     let room = json!({ "room_id": "room_1" });
     ann.makes(Tool::SendMessage, room.clone()).await;
-    let again = call(&service, &ann.scope, Tool::TalkingStick, json!({})).await;
+    let again = ann.seat.call(Tool::TalkingStick, json!({})).await;
     let json = again.json();
     assert_eq!(json["draft_length"], 18, "{json}");
     assert_eq!(json["draft_suffix"], "the parser is mine");
@@ -277,7 +274,7 @@ async fn who_has_to_say_which_room_is_told_its_rooms() {
             json!({ "room_id": "room_9", "message": "hi" }),
         ),
     ] {
-        let refused = call(&service, &ann.scope, tool, values).await;
+        let refused = ann.seat.call(tool, values).await;
         let json = refused.json();
         let rooms = json!([
             { "room_id": "room_1", "room": "table" }, { "room_id": "room_2", "room": "attic" }
@@ -288,13 +285,10 @@ async fn who_has_to_say_which_room_is_told_its_rooms() {
         let text = render_text::text(&refused, &json);
         assert!(text.contains("- room_2 (<"), "{text}");
     }
-    let checked = call(
-        &service,
-        &ann.scope,
-        Tool::Check,
-        json!({ "wait_seconds": 0 }),
-    )
-    .await;
+    let checked = ann
+        .seat
+        .call(Tool::Check, json!({ "wait_seconds": 0 }))
+        .await;
     assert_eq!(checked.json()["rooms"], json!(["room_1", "room_2"]));
     for room in ["room_1", "room_2"] {
         ann.makes(Tool::LeaveChat, json!({ "room_id": room })).await;
@@ -322,8 +316,7 @@ async fn a_refusal_of_a_name_says_what_was_wrong_and_what_is_so() {
     let told = ann.makes(Tool::Login, json!({ "username": "ANN" })).await;
     assert!(told.contains("which cannot be changed: Ann\n"), "{told}");
     let taken = json!({ "username": "Ann" });
-    let stranger = Arc::new(CallerScope::default());
-    let refused = call(&service, &stranger, Tool::Login, taken).await.json();
+    let refused = Seat::at(&service).call(Tool::Login, taken).await.json();
     let free_at = refused["error"]["free_at"].as_str().expect("an instant");
     assert!(free_at.ends_with('Z'), "{refused}");
 }

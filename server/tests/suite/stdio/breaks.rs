@@ -37,6 +37,11 @@ fn take(client: &mut Client, tool: &str, arguments: &Value) -> (String, Value) {
     content(&answer)
 }
 
+/// How alert the boss is, by the answer of this tool.
+fn boss(client: &mut Client, tool: &str) -> u32 {
+    read(&take(client, tool, &json!({})).0).boss
+}
+
 fn content(answer: &Value) -> (String, Value) {
     let result = &answer["result"];
     assert_eq!(result["isError"], false, "{answer}");
@@ -115,15 +120,10 @@ fn a_break_after_a_restart_is_one_break() {
     let alert = ["--boss_alertness", "100"];
     let server = Server::start(&alert);
     let mut client = Client::introduced(&["--connect", &server.url()]);
-    let (text, _) = take(&mut client, "take_a_break", &json!({}));
-    assert_eq!(read(&text).boss, 1);
-    server.kill();
-    let address = server.address.to_string();
-    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
-    let (text, _) = take(&mut client, "take_a_break", &json!({}));
-    assert_eq!(read(&text).boss, 1);
-    let (text, _) = take(&mut client, "take_a_break", &json!({}));
-    assert_eq!(read(&text).boss, 2);
+    assert_eq!(boss(&mut client, "take_a_break"), 1);
+    let _again = server.again(&alert);
+    assert_eq!(boss(&mut client, "take_a_break"), 1);
+    assert_eq!(boss(&mut client, "take_a_break"), 2);
     client.close();
 }
 
@@ -136,11 +136,8 @@ fn a_status_after_a_restart_is_refused_until_a_break_registers_again() {
     let refused = client.call("check_stress_status", &json!({}));
     assert_eq!(refused["error"]["code"], "handle_required", "{refused}");
     take(&mut client, "take_a_break", &json!({}));
-    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
-    assert_eq!(read(&text).boss, 1);
-    server.kill();
-    let address = server.address.to_string();
-    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
+    assert_eq!(boss(&mut client, "check_stress_status"), 1);
+    let _again = server.again(&alert);
     let refused = client.call("check_stress_status", &json!({}));
     assert_eq!(refused["error"]["code"], "unknown_handle", "{refused}");
     let refused = client.call("check_stress_status", &json!({}));
@@ -155,9 +152,7 @@ fn breaks_that_come_together_after_a_restart_are_of_one_agent() {
     let server = Server::start(&alert);
     let mut client = Client::introduced(&["--connect", &server.url()]);
     take(&mut client, "take_a_break", &json!({}));
-    server.kill();
-    let address = server.address.to_string();
-    let _again = Server::start(&[&["--listen", &address], &alert[..]].concat());
+    let _again = server.again(&alert);
     all_at_once(client);
 }
 
@@ -178,8 +173,7 @@ fn all_at_once(mut client: Client) {
     }
     bosses.sort_unstable();
     assert_eq!(bosses, [1, 2, 3, 4]);
-    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
-    assert_eq!(read(&text).boss, 4);
+    assert_eq!(boss(&mut client, "check_stress_status"), 4);
     client.close();
 }
 
@@ -240,7 +234,7 @@ fn left_waiting(words: &[&str]) -> Client {
         client.send_request("tools/call", &params);
     }
     // Calls after these two are answered, and these two are not.
-    while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
+    while boss(&mut client, "check_stress_status") < 5 {}
     client
 }
 
@@ -266,17 +260,15 @@ fn under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
     let words = ["--connect", "never", "--boss_alertness", "100"];
     let mut client = Client::introduced(&words);
     for level in 1..5 {
-        let (text, _) = take(&mut client, "take_a_break", &json!({}));
-        assert_eq!(read(&text).boss, level);
+        assert_eq!(boss(&mut client, "take_a_break"), level);
     }
     let params = json!({ "name": "chimaek", "arguments": {} });
     let began = Instant::now();
     let held = client.send_request("tools/call", &params);
     // Meanwhile every other call is answered.
-    while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
+    while boss(&mut client, "check_stress_status") < 5 {}
     for _ in 0..5 {
-        let (text, _) = take(&mut client, "check_stress_status", &json!({}));
-        assert_eq!(read(&text).boss, 5);
+        assert_eq!(boss(&mut client, "check_stress_status"), 5);
     }
     // Waiting for the others has passed over an answer that came before them, which is missing here.
     let answer = client.answer(held);

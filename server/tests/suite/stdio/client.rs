@@ -1,17 +1,18 @@
 //! A client that starts the binary, and a server that it can join.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::process::{PATIENCE, binary};
+use crate::process::{PATIENCE, Started, binary};
+use crate::stage::hello;
 
 /// A client that started the binary.
 pub(crate) struct Client {
-    child: Child,
+    process: Started,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
     last_id: u64,
@@ -21,14 +22,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = binary()
-            .arg("stdio")
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary starts");
+        let mut command = binary();
+        command.arg("stdio").args(arguments).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Started::start(&mut command);
+        let child = process.child_mut();
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("a pipe");
         let (sender, lines) = channel();
@@ -41,7 +39,7 @@ impl Client {
             }
         });
         Self {
-            child,
+            process,
             stdin,
             lines,
             last_id: 0,
@@ -57,14 +55,9 @@ impl Client {
     /// Starts the server, and initializes as a client that declares these experimental capabilities.
     pub(crate) fn declaring(arguments: &[&str], experimental: &Value) -> Self {
         let mut client = Self::start(arguments);
-        let hello = client.ask(
-            "initialize",
-            &json!({
-                "protocolVersion": "2024-11-05",
-                "capabilities": { "experimental": experimental },
-                "clientInfo": { "name": "test", "version": "1" }
-            }),
-        );
+        let capabilities = json!({ "experimental": experimental });
+        client.send(&hello("2024-11-05", &capabilities));
+        let hello = client.answer(0);
         assert_eq!(hello["result"]["protocolVersion"], "2024-11-05");
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client
@@ -129,25 +122,18 @@ impl Client {
 
     /// Closes stdin, and returns the answers that still arrive until the process ends.
     pub(crate) fn close_and_read(mut self) -> Vec<Value> {
-        drop(self.stdin.take());
-        let ended = self.child.wait().expect("it ends");
-        assert!(ended.success(), "{ended}");
+        self.end();
         let answers = std::iter::from_fn(|| self.lines.recv_timeout(PATIENCE).ok());
         answers.filter(|line| line["id"].is_u64()).collect()
     }
 
     /// Closes stdin, and waits for the process to end.
     pub(crate) fn close(mut self) {
-        drop(self.stdin.take());
-        let ended = self.child.wait().expect("it ends");
-        assert!(ended.success(), "{ended}");
+        self.end();
     }
-}
 
-impl Drop for Client {
-    fn drop(&mut self) {
-        // A test that fails half way leaves no process behind.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    fn end(&mut self) {
+        drop(self.stdin.take());
+        assert_eq!(self.process.exit_code(), Some(0));
     }
 }

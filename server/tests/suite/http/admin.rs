@@ -166,7 +166,7 @@ async fn who_is_banned_hears_why() {
     );
     assert_eq!(
         error["message"],
-        "An operator has barred you from this server"
+        "An operator has banned you from this server"
     );
     assert_eq!(error["reason"], reason);
     done(&world, "/admin/ban", here).await;

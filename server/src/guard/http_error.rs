@@ -41,7 +41,7 @@ pub enum Fault {
     #[error("this server asks for a token: send Authorization: Bearer and the token")]
     TokenRequired,
     /// The token is unknown.
-    #[error("that bearer token is none of this server's")]
+    #[error("this server does not know that bearer token")]
     TokenUnknown,
     /// The token has expired.
     #[error("that bearer token has expired; ask the server's operator for another")]

@@ -506,7 +506,7 @@ impl AllowedHosts {
             let text = text.as_ref().trim();
             realm::host(text).ok_or_else(|| {
                 let how = "write example.org, or example.org:8894 for that port alone";
-                format!("`{text}` is no host: {how}")
+                format!("`{text}` is not a host: {how}")
             })
         };
         let more = more.iter().map(host).collect::<Result<_, _>>()?;
@@ -712,7 +712,7 @@ mod tests {
             "a:1.b",
         ] {
             let error = AllowedHosts::new(&[text]).unwrap_err();
-            let named = format!("`{text}` is no host: ");
+            let named = format!("`{text}` is not a host: ");
             assert!(error.starts_with(&named), "{error}");
         }
     }

@@ -272,7 +272,7 @@ fn not_there(error: &UpstreamError) -> CallToolResult {
     let message = error.to_string();
     let message = format!(
         "{message}. If you sent this before, or now, it may have been delivered: repeat it with the \
-         same request_key, do not say it anew"
+         same request_key, do not send it as a new one"
     );
     let next = "the same call, with the same request_key, in 5 s";
     let more = json!({ "retry_after_ms": 5_000, "earlier_attempt": "unknown" });

@@ -71,8 +71,8 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
             match usual.find(PATIENCE).await {
                 ServerKind::Server => Ok(Some(usual)),
                 ServerKind::Guarded => Err(format!(
-                    "the server at {base} asks for a token, and a token is sent to no server that \
-                     was only found there: name it with --connect {base}, and give the token in \
+                    "the server at {base} asks for a token, which is never sent to a server that \
+                     was only found: name it with --connect {base}, and give the token in \
                      TALKING_STICK_TOKEN"
                 )
                 .into()),
@@ -137,7 +137,7 @@ async fn converse(
             // The client left before `initialize`, which is no error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => {
-                return Err(format!("the client's first words are no MCP: {error}").into());
+                return Err(format!("the client's first message is not MCP: {error}").into());
             }
         };
         let broken = "the conversation with the client broke off";
@@ -159,7 +159,7 @@ const MAX_LINE: usize = 1 << 20;
 fn check(line: &str) -> Result<(), String> {
     let text = line.trim_start_matches('\u{feff}').trim();
     match serde_json::from_str::<IgnoredAny>(text) {
-        Err(error) if !text.is_empty() => Err(format!("a line is no JSON: {error}")),
+        Err(error) if !text.is_empty() => Err(format!("a line is not JSON: {error}")),
         Ok(_) | Err(_) => Ok(()),
     }
 }

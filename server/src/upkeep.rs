@@ -68,7 +68,7 @@ impl From<io::Error> for UpkeepError {
 /// Why a file or folder cannot be used, and what to do.
 fn unread(error: &io::Error) -> String {
     if is_no_folder(error) {
-        return "it is no folder, or a link to one; a journal and its backup are folders".into();
+        return "it is not a folder, or is a link; a journal and its backup are folders".into();
     }
     let refused = "; run the command as the user as whom the server runs";
     let advice = advice(error, &[(io::ErrorKind::PermissionDenied, refused)], "");
@@ -111,7 +111,7 @@ fn snapshots(
 pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     if io::stdout().is_terminal() {
         let how = "write them to a file, as in `talking-stick records > journal.bundle`";
-        return Err(UpkeepError(format!("the records are no text: {how}")));
+        return Err(UpkeepError(format!("the records are not text: {how}")));
     }
     let (reader, origin) = opened(data)?;
     let mut bytes = Vec::new();

@@ -70,7 +70,7 @@ scripts! {
         0s given ann,ben break chimaek; operator mute ann 'noise'; operator ban ben 'spam'
         bans ⇒ 2 kept, the handle of user_1 Mute: "noise", the handle of user_2 Ban: "spam"
         # The name is kept with the handle, and lifts its ban.
-        ben break chimaek ⇒ refused, blocked: An operator has barred you from this server
+        ben break chimaek ⇒ refused, blocked: An operator has banned you from this server
         operator unban user_2 ⇒ done
         ben break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
         bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
@@ -100,9 +100,9 @@ scripts! {
 
     a_banned_handle_registers_in_no_way: "
         0s given ann login as=Ann; operator ban ann 'spam'
-        each ann login as=Other; ann enter_queue; ann break chimaek; ann new break chimaek ⇒ refused, blocked: An operator has barred you from this server
+        each ann login as=Other; ann enter_queue; ann break chimaek; ann new break chimaek ⇒ refused, blocked: An operator has banned you from this server
         # Before all other checks, and with a key as without.
-        each ann login as=; ann new typing; ann login as=Other key=1 ⇒ refused, blocked: An operator has barred you from this server
+        each ann login as=; ann new typing; ann login as=Other key=1 ⇒ refused, blocked: An operator has banned you from this server
         operator unban Ann ⇒ done
         given ann login as=Other key=1
     ",

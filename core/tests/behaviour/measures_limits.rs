@@ -10,7 +10,7 @@ scripts! {
         operator ban ann 'spam' ⇒ done; next never
             user_1 is forgotten
         bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-        ann login as=Other ⇒ refused, blocked: An operator has barred you from this server
+        ann login as=Other ⇒ refused, blocked: An operator has banned you from this server
         ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     "#,
 
@@ -92,7 +92,7 @@ scripts! {
         operator ban ann 'spam' ⇒ done; next never
             user_1 is forgotten
         bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-        ann break chimaek ⇒ refused, blocked: An operator has barred you from this server
+        ann break chimaek ⇒ refused, blocked: An operator has banned you from this server
         # Nobody bears the name, so no unmute reaches it.
         ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
         given ben login as=Ben

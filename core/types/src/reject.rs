@@ -83,7 +83,7 @@ rejects! {
     Muted "muted"
         "An operator has muted you; you can read and join rooms, but not speak or open one";
     /// The caller is banned.
-    Blocked "blocked" "An operator has barred you from this server";
+    Blocked "blocked" "An operator has banned you from this server";
     /// Too many calls, or too many streams.
     RateLimited { retry_after: Span, earlier: Earlier } "rate_limited"
         "Too many calls; try again in {retry_after}";

@@ -122,7 +122,7 @@ impl Refusal {
             Earlier::None => ". No attempt with this request_key has taken effect",
             Earlier::Unknown => {
                 ". If you sent this before, it may have been delivered: repeat it with the same \
-                 request_key, do not say it anew"
+                 request_key, do not send it as a new one"
             }
         });
         self.earlier_attempt = earlier.as_str();

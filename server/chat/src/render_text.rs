@@ -226,12 +226,12 @@ mod tests {
         next: send_message again, the same with the same request_key, in 2 s
         ");
         insta::assert_snapshot!(full(Earlier::Unknown), @"
-        Refused (overloaded): The server has too much to do; try again in 2s. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew
+        Refused (overloaded): The server has too much to do; try again in 2s. If you sent this before, it may have been delivered: repeat it with the same request_key, do not send it as a new one
         next: send_message again, the same with the same request_key, in 2 s
         ");
         let earlier = Earlier::Unknown;
         insta::assert_snapshot!(told(Reject::ShuttingDown { earlier }), @"
-        Refused (shutting_down): The server is shutting down; try again in a moment. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew
+        Refused (shutting_down): The server is shutting down; try again in a moment. If you sent this before, it may have been delivered: repeat it with the same request_key, do not send it as a new one
         next: send_message again, the same with the same request_key, later
         ");
         insta::assert_snapshot!(told(Reject::QueueFull { limit: 9 }), @"

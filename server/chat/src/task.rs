@@ -32,7 +32,7 @@ where
     spawn(async move {
         // The panic's hook has told its message.
         while AssertUnwindSafe(begin()).catch_unwind().await.is_err() {
-            tracing::error!(name, "a task of the server panicked, and begins anew");
+            tracing::error!(name, "a task of the server panicked, and is restarted");
             tokio::time::sleep(AGAIN).await;
         }
     });

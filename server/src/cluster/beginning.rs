@@ -133,7 +133,7 @@ async fn choose_by_journal(
         tracing::warn!(
             last = last.0,
             begins = chain.last().0,
-            "the log has purged what this member's journal lacks: the journal begins anew, and the \
+            "the log has purged what this member's journal lacks: the journal begins again, and the \
              old one is kept beside it"
         );
     }

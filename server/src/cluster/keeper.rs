@@ -280,7 +280,7 @@ impl Worker {
                 tracing::warn!(
                     last = position.0,
                     begins = snapshot.hub.position().0,
-                    "the log has purged what this member's journal lacks: it begins anew, and the \
+                    "the log has purged what this member's journal lacks: it begins again, and the \
                      old one is kept beside it"
                 );
                 self.journal.continue_at(&snapshot)?;

@@ -122,7 +122,7 @@ fn taken(cluster: &ClusterSettings, what: &str) -> ClusterError {
     let realm = &cluster.realm;
     format!(
         "the realm {realm} has {what}, and nothing was changed: its log is not lost. Delete its streams to \
-         make a log anew, or name another realm with --cluster-realm"
+         make a new log, or name another realm with --cluster-realm"
     )
     .into()
 }

@@ -57,7 +57,7 @@ faults! {
     TokenRequired "token_required" NoToken
         ["this server asks for a token: send Authorization: Bearer and the token"]
     /// The token is unknown.
-    TokenUnknown "token_unknown" WrongToken ["that bearer token is none of this server's"]
+    TokenUnknown "token_unknown" WrongToken ["this server does not know that bearer token"]
     /// The token has expired.
     TokenExpired "token_expired" ExpiredToken
         ["that bearer token has expired; ask the server's operator for another"]

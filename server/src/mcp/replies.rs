@@ -103,7 +103,7 @@ pub(super) async fn in_words(
         StatusCode::NOT_FOUND if has_session => unknown_session(),
         // The content type is right, so the body is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => {
-            let told = "the body is no JSON-RPC message of MCP";
+            let told = "the body is not a JSON-RPC message of MCP";
             error(StatusCode::BAD_REQUEST, -32_700, told)
         }
         // Some clients accept only this as the end of their session.
@@ -239,7 +239,7 @@ async fn answer(response: Response, id: &Value) -> Option<Value> {
     let body = to_bytes(response.into_body(), MAX_ANSWER).await;
     let body = body.unwrap_or_default();
     let said = parsed(&body).unwrap_or_else(|| {
-        let error = json!({ "code": -32_600, "message": "this is no message of MCP" });
+        let error = json!({ "code": -32_600, "message": "this is not a message of MCP" });
         json!({ "jsonrpc": "2.0", "id": id, "error": error })
     });
     Some(said)

@@ -153,7 +153,7 @@ impl Upstream {
     pub fn at(url: &str, token: Option<&str>) -> Result<Self, UpstreamError> {
         let wrong = |why| {
             let url = without_password(url);
-            UpstreamError::Failed(format!("{url} is no address of a server: {why}"))
+            UpstreamError::Failed(format!("{url} is not the address of a server: {why}"))
         };
         if url.contains('@') {
             return Err(wrong(

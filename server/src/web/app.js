@@ -40,14 +40,14 @@ function Link({ view, room = null, here, children, ...more }) {
 function Top() {
   const leave = () => question({
     title: 'Sign out?',
-    text: 'You leave every room and the line, and your name is free again. If you close this tab instead, the next one here can go on as you, until you were away for a day.',
+    text: 'You leave every room and the queue, and your name is free again. If you close this tab instead, the next one can go on as you, for a day.',
     does: 'Sign out',
     danger: true,
     act: signOut,
   });
   const forget = () => question({
     title: 'Forget the token?',
-    text: 'This browser needs it again before the next visit. You leave every room and the line.',
+    text: 'The page asks for it again at your next visit. You leave every room and the queue.',
     does: 'Forget it',
     danger: true,
     act: async () => {

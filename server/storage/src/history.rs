@@ -131,7 +131,7 @@ pub enum PastError {
     #[error("the history cannot be read")]
     Broken,
     /// The file is not what was written. It is built anew.
-    #[error("the history is damaged, and is being built anew")]
+    #[error("the history is damaged, and is being rebuilt")]
     Damaged,
 }
 
@@ -171,7 +171,7 @@ impl History {
             .spawn(move || {
                 crate::lower_priority();
                 while catch_unwind(AssertUnwindSafe(|| follower.run())).is_err() {
-                    tracing::error!("the history's follower panicked, and begins anew");
+                    tracing::error!("the history's follower panicked, and is restarted");
                     thread::sleep(follower::RETRY);
                 }
                 follower.progress.end();

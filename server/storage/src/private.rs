@@ -68,7 +68,7 @@ fn link(path: &Path) -> String {
 fn unusable(error: &io::Error) -> String {
     use io::ErrorKind;
     if is_no_folder(error) {
-        return "it is no folder; --data takes the folder of the journal, which the server makes if \
+        return "it is not a folder; --data takes the folder of the journal, which the server makes if \
                 it is absent"
             .into();
     }

@@ -483,7 +483,7 @@ describe('tokens', () => {
     await everywhere(ann.page, 'gate');
     await ann.page.getByLabel('Token').fill('wrong');
     await button(ann.page, 'Go in').click();
-    await ann.page.getByRole('alert').getByText('none of this server').first().waitFor();
+    await ann.page.getByRole('alert').getByText('does not know that token').first().waitFor();
     await ann.page.getByLabel('Token').fill(GUEST);
     await button(ann.page, 'Go in').click();
     await ann.join('Guest');
@@ -580,7 +580,7 @@ describe('an operator', () => {
 
     await olga.page.getByLabel('Operator’s token').fill('wrong');
     await button(olga.page, 'Sign in').click();
-    await olga.page.getByRole('alert').filter({ hasText: 'none of this server’s' }).waitFor();
+    await olga.page.getByRole('alert').filter({ hasText: 'does not know that token' }).waitFor();
     await everywhere(olga.page, 'operator-door');
     await olga.page.getByLabel('Operator’s token').fill(OPERATOR);
     await button(olga.page, 'Sign in').click();

@@ -146,7 +146,7 @@ fn ask(client: &NodeClient, request: Call) -> tokio::task::JoinHandle<Answered> 
 }
 
 /// The answer to a request that is accepted.
-async fn accepted(client: &NodeClient, request: Request) -> Response {
+async fn accepted(client: &NodeClient, request: Call) -> Response {
     let answered = client.call(Address(1), request).await;
     answered.outcome.expect("it is accepted")
 }

@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A handle that no server has given.
 const NOBODY: &str = "h_preflight";
 
-/// The refusal of a server whose operators have barred this address.
-const BARRED: &str = "refuses all calls from this address: an operator has barred it";
+/// The refusal of a server whose operators have banned this address.
+const BARRED: &str = "refuses all calls from this address: an operator has banned it";
 
 /// The refusal of a proxy that speaks TLS on this port.
 const SECURE: &str = "speaks TLS: write https://";

@@ -137,7 +137,7 @@ rows! {
         HistoryCopyLag "history_copy_lag" Number,
             "Entries of the journal that the copy of the history in PostgreSQL lacks";
         HistoryDamaged "history_damaged" Count,
-            "Damaged files of the history, each of which was built anew";
+            "Damaged files of the history, each of which was rebuilt";
         HistoryLost "history_lost" Count,
             "Rows of the history that were damaged, and that the journal no longer had";
         Participants "participants" Number, "Registered participants";

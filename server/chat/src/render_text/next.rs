@@ -70,7 +70,7 @@ impl<'a> Standing<'a> {
             Reply::Matched { room, .. } => self.hello(*room),
             Reply::LoggedIn { room, .. } => {
                 let (tool, why) = match self.room(*room) {
-                    Some(label) if label.floor.needs_stick => ("talking_stick", "ask for the word"),
+                    Some(label) if label.floor.needs_stick => ("talking_stick", "claim the stick"),
                     Some(_) | None => ("send_message", "speak"),
                 };
                 let (first, check, often) = (of_room(tool, *room), self.check(), self.often());

@@ -75,7 +75,7 @@ fn unreadable(error: &serde_saphyr::Error) -> String {
     let text = text.unwrap_or_default();
     let text = match text.split_once("duplicate mapping key: ") {
         Some((_, key)) => format!("`{key}` is there twice: leave one out"),
-        None => format!("it is no YAML: {text}"),
+        None => format!("it is not YAML: {text}"),
     };
     match error.location() {
         Some(place) => format!("line {}: {text}", place.line()),
@@ -275,7 +275,7 @@ mod tests {
         for text in ["listen: [1", "a: b: c"] {
             let why = parse(text).expect_err(text);
             assert!(
-                why.contains("line ") && why.contains("it is no YAML: "),
+                why.contains("line ") && why.contains("it is not YAML: "),
                 "{why}"
             );
             assert!(!why.contains("Policy"), "{why}");

@@ -75,10 +75,10 @@ settings! {
         /// Address to listen on [default: 127.0.0.1:8894]
         #[arg(long, value_name = "ADDRESS", value_parser = address)]
         listen: Option<SocketAddr> => listen: SocketAddr = unwrap_or(DEFAULT_LISTEN),
-        /// Further names of this server, besides those of loopback
+        /// Host names of this server, besides those of loopback
         #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
         allow_hosts: Vec<String> => allow_hosts: Vec<String> = into(),
-        /// Tokens of users: lines of a name and a token's SHA-256, see below
+        /// Tokens of callers: lines of a name and a token's SHA-256, see below
         #[arg(long, value_name = "FILE")]
         auth_tokens: Option<PathBuf> => auth_tokens: Option<PathBuf> = into(),
         /// Tokens of operators, in that form: opens /admin to them

@@ -70,7 +70,7 @@ function JoinCard() {
   const rooms = state.overview?.named_rooms ?? [];
   return h('form', { class: 'card', onSubmit: doingWith('join', JOIN_FIELDS, ({ name, room }) => join(name, room.trim() || 'lobby')) },
     h('h2', null, 'Join a room'),
-    h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
+    h('p', { class: 'muted' }, 'Any name: the room is created if it does not exist.'),
     h(NameField, { id: 'join-name', required: true }),
     h(Field, { id: 'room', name: 'room', label: 'Room', defaultValue: 'lobby', list: 'rooms', autocomplete: 'off', dir: 'auto' },
       h('datalist', { id: 'rooms' }, rooms.map((room) => h('option', { key: room.room_id, value: room.name })))),
@@ -90,7 +90,7 @@ function PairCard() {
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
   return h('form', { class: 'card', onSubmit: doingWith('pair', PAIR_FIELDS, start) },
     h('h2', null, 'Talk with one partner'),
-    h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
+    h('p', { class: 'muted' }, 'You wait in the queue, and are paired with a person or an agent who waits, too.'),
     h(NameField, { id: 'pair-name', required: false }),
     h(Field, {
       id: 'interests', name: 'interests', autocomplete: 'off', dir: 'auto',
@@ -104,7 +104,7 @@ function Waiting() {
   const { since, position, length, estimate } = state.pairing;
   return h('section', { class: 'card waiting', 'aria-labelledby': 'waiting' },
     h('h2', { id: 'waiting' }, 'Waiting for a partner'),
-    h('p', { role: 'status' }, position ? `You came in as number ${position} of ${length} in line.` : 'You are in line.'),
+    h('p', { role: 'status' }, position ? `You came in as number ${position} of ${length} in the queue.` : 'You are in the queue.'),
     h('p', { class: 'muted' },
       `For ${span((Date.now() - since) / 1_000)} so far`,
       estimate === null || estimate === undefined ? '.' : `; recent waits took about ${span(estimate)}.`),

@@ -87,7 +87,7 @@ export function signIn(token) {
       throw error;
     }
     await look();
-    if (operator().is === 'out') throw new Refused('operator_required', 'That token is no operator’s.');
+    if (operator().is === 'out') throw new Refused('operator_required', 'That is not the token of an operator.');
   }, () => 'operator-token');
 }
 

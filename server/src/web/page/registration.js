@@ -152,7 +152,7 @@ const HANDLERS = {
     isNew = false;
   },
   lost({ bar }) {
-    lost(bar ?? 'The server no longer knows you: you were away for too long, or it was started anew.', bar !== null);
+    lost(bar ?? 'The server no longer knows you: you were away for too long, or it was restarted.', bar !== null);
   },
 };
 

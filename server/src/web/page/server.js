@@ -15,7 +15,7 @@ const PATIENCE = 20_000;
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
 // The codes that require a token, each with the page's message.
-export const UNKNOWN = 'That token is none of this server’s.';
+export const UNKNOWN = 'This server does not know that token.';
 
 const ASKS = new Map([
   ['token_required', null],
@@ -27,9 +27,9 @@ const ASKS = new Map([
 const WORDS = {
   handle_required: 'The server does not know who you are here: join again.',
   unknown_handle: 'The server no longer knows you: join again.',
-  already_waiting: 'You are in line already.',
+  already_waiting: 'You are in the queue already.',
   already_chatting: 'You are in a conversation of two: end it before you look for another partner.',
-  address_full: 'As many as may be are here from your address, and all of them are in use. Go on as one of them, sign out as one, or wait until one was away for long.',
+  address_full: 'Your address has all the users that it may have, and all of them are present. Go on as one of them, sign out as one, or wait until one is away.',
   room_ambiguous: 'You are in several rooms, or in none.',
 };
 

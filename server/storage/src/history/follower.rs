@@ -175,7 +175,7 @@ impl Follower {
             Replayed::There => {}
             Replayed::Unreadable => self.skip(&mut following, place.position)?,
             Replayed::Elsewhere => {
-                tracing::error!("the history is of another journal, and is built anew");
+                tracing::error!("the history is of another journal, and is rebuilt");
                 following.tables.create(self.options.origin.realm)?;
                 self.start(&mut following, Position(0))?;
             }

@@ -190,20 +190,20 @@ fn a_folder_that_cannot_be_used_is_told_with_what_to_do() {
     for (words, wanted) in [
         (
             vec!["--data", file, "--listen", "127.0.0.1:0"],
-            "it is no folder; --data takes",
+            "it is not a folder; --data takes",
         ),
         (
             vec!["--data", &below, "--listen", "127.0.0.1:0"],
-            "it is no folder; --data takes",
+            "it is not a folder; --data takes",
         ),
-        (vec!["inspect", "--data", file], "it is no folder"),
-        (vec!["export", "--data", file], "it is no folder"),
+        (vec!["inspect", "--data", file], "it is not a folder"),
+        (vec!["export", "--data", file], "it is not a folder"),
         (
             vec!["backup", new, "--data", absent],
             "--data names its folder",
         ),
         (vec!["restore", absent, "--data", new], "there is no backup"),
-        (vec!["restore", file, "--data", new], "it is no folder"),
+        (vec!["restore", file, "--data", new], "it is not a folder"),
         (vec!["man", &below], "not a directory"),
     ] {
         says(&words, 1, &[wanted]);

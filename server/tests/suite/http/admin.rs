@@ -130,7 +130,7 @@ async fn who_is_banned_hears_why() {
     let reason = "selling things";
     let name = json!({ "name": "Ann", "reason": reason });
     done(&world, "/admin/ban", name).await;
-    let barred = "An operator has barred you from this server";
+    let barred = "An operator has banned you from this server";
     let refused = ann.post("/reconnect", json!({})).await;
     refused.refuses(401, "unknown_handle");
     assert_eq!(refused.json()["error"]["message"], barred);

@@ -94,10 +94,10 @@ fn a_barred_address_is_named() {
     let page = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let target = answers(page);
     for protocol in PROTOCOLS {
-        assert!(refusal(&target, protocol).contains("has barred it"));
+        assert!(refusal(&target, protocol).contains("has banned it"));
     }
     let server = FakeServer::start(Fault::Bars);
     let told = refusal(&format!("http://{}", server.address), "http");
-    assert!(told.contains("has barred it"), "{told}");
+    assert!(told.contains("has banned it"), "{told}");
     assert_eq!(server.people(), (0, 0), "nobody was registered");
 }

@@ -223,8 +223,7 @@ impl<'p> ProbeClients<'p> {
                 && of == ticket
             {
                 self.pool.finish(ticket);
-                let answered = result.map_err(|why| why.0)?;
-                return Ok((answered, now.since(began)));
+                return Ok((result?, now.since(began)));
             }
         }
     }

@@ -24,10 +24,10 @@ use sim_model::outcome::PANIC;
 use sim_model::recipe::Recipe;
 
 pub use calibrate::CalibrateArgs;
-pub use compare::{CompareArgs, Percent};
+pub use compare::CompareArgs;
 pub use exhaust::{ExhaustArgs, WorldChoice};
 pub use explore::ExploreArgs;
-pub use live::LiveArgs;
+pub use live::{AccessArgs, LiveArgs};
 pub use replay::ReplayArgs;
 
 const ABOUT: &str = "\
@@ -51,7 +51,7 @@ struct Cli {
 }
 
 /// A parsed command line.
-#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Subcommand)]
 pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
@@ -67,13 +67,21 @@ pub enum Invocation {
     Shrink(ShrinkArgs),
     /// Check scenarios without running them
     #[command(after_help = include_str!("cli/help/validate.txt").trim_ascii_end())]
-    Validate(ValidateArgs),
+    Validate {
+        /// Scenario files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Print the JSON Schema of scenario files
     #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
     /// Explain a term: a metric, a property, a step, a fault
     #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
-    Explain(ExplainArgs),
+    Explain {
+        /// A property, metric, figure, step, fault, point, key or exit code
+        #[arg(value_name = "TERM")]
+        term: Vec<String>,
+    },
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),
@@ -212,22 +220,6 @@ fn jobs(text: &str) -> Result<NonZeroUsize, String> {
 /// A length of real time, as scenarios write it.
 fn time(text: &str) -> Result<Duration, String> {
     Span::parse(text).map(|span| Duration::from_micros(span.0))
-}
-
-/// What to check.
-#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct ValidateArgs {
-    /// Scenario files
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
-}
-
-/// The term to explain.
-#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExplainArgs {
-    /// A property, metric, figure, step, fault, point, key or exit code
-    #[arg(value_name = "TERM")]
-    pub term: Vec<String>,
 }
 
 /// The completions of a shell.

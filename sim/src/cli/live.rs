@@ -1,7 +1,6 @@
 //! The arguments of a run for a live server.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use chat_types::Config;
 use clap::Args;
@@ -17,15 +16,9 @@ pub struct LiveArgs {
     /// Run against the server there, or a cluster: URL,URL
     #[arg(long, value_name = "URL")]
     pub target: Option<Target>,
-    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
-    #[arg(long, value_name = "NAME", requires = "target")]
-    pub protocol: Option<Protocol>,
-    /// Trust the authorities in this file alone, for https
-    #[arg(long = "ca", value_name = "FILE.pem", requires = "target")]
-    pub authorities: Option<PathBuf>,
-    /// The token of the server; better in SIM_TOKEN
-    #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
-    pub token: Option<Token>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+    pub access: AccessArgs,
     /// Multiply arrivals by this (1)
     #[arg(long, value_name = "F", requires = "target")]
     pub rate_scale: Option<RateScale>,
@@ -52,26 +45,48 @@ pub struct LiveArgs {
     #[arg(long, value_name = "PROGRAM", requires = "journal_folder")]
     pub server: Option<PathBuf>,
     /// A limit the server was started with: turn_limit=none
-    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "target")]
-    pub limits: Vec<ServerLimit>,
+    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "target", value_parser = limit)]
+    pub limits: Vec<String>,
 }
 
-/// A limit of the server, in the form of its own command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerLimit(String);
+/// How to speak to a live server.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessArgs {
+    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
+    #[arg(long, value_name = "NAME", requires = "target")]
+    pub protocol: Option<Protocol>,
+    /// Trust the authorities in this file alone, for https
+    #[arg(long = "ca", value_name = "FILE.pem", requires = "target")]
+    pub authorities: Option<PathBuf>,
+    /// The token of the server; better in SIM_TOKEN
+    #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
+    pub token: Option<Token>,
+}
 
-impl FromStr for ServerLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        sim_scenario::limits([text])?;
-        Ok(Self(text.to_owned()))
+impl AccessArgs {
+    /// The options of a run against this server, which has these limits.
+    pub(super) fn options(&self, target: Target, limits: &[String]) -> Options {
+        Options {
+            target: target.with(self.token.clone()),
+            authorities: self.authorities.clone(),
+            protocol: self.protocol.unwrap_or_default(),
+            scale: RateScale::default(),
+            // Each limit was checked when it was parsed, and all together by `check`.
+            server: config(limits).unwrap_or_default(),
+            nemesis: None,
+        }
     }
 }
 
+/// Checks a limit of the server, in the form of its own command line.
+pub(super) fn limit(text: &str) -> Result<String, String> {
+    sim_scenario::limits([text])?;
+    Ok(text.to_owned())
+}
+
 /// The defaults with these limits.
-pub(super) fn config(limits: &[ServerLimit]) -> Result<Config, String> {
-    sim_scenario::limits(limits.iter().map(|limit| limit.0.as_str()))
+pub(super) fn config(limits: &[String]) -> Result<Config, String> {
+    sim_scenario::limits(limits.iter().map(String::as_str))
 }
 
 impl LiveArgs {
@@ -79,13 +94,9 @@ impl LiveArgs {
     #[must_use]
     pub fn options(&self) -> Option<Options> {
         Some(Options {
-            target: self.target.clone()?.with(self.token.clone()),
-            authorities: self.authorities.clone(),
-            protocol: self.protocol.unwrap_or_default(),
             scale: self.rate_scale.unwrap_or_default(),
-            // Each limit was checked when it was parsed, and all together by `check`.
-            server: config(&self.limits).unwrap_or_default(),
             nemesis: self.nemesis.clone(),
+            ..self.access.options(self.target.clone()?, &self.limits)
         })
     }
 
@@ -95,18 +106,21 @@ impl LiveArgs {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let words = [
             ("target", self.target.as_ref().map(Target::to_string)),
-            ("protocol", self.protocol.map(|one| one.name().to_owned())),
+            (
+                "protocol",
+                self.access.protocol.map(|one| one.name().to_owned()),
+            ),
             ("rate-scale", self.rate_scale.map(|scale| scale.to_string())),
             (
                 "nemesis",
                 self.nemesis.as_ref().map(NemesisCommand::to_string),
             ),
-            ("ca", path(&self.authorities)),
+            ("ca", path(&self.access.authorities)),
             ("journal", path(&self.journal)),
             ("server", path(&self.server)),
         ];
         let limits = self.limits.iter();
-        let limits = limits.map(|limit| ("limit", Some(limit.0.clone())));
+        let limits = limits.map(|limit| ("limit", Some(limit.clone())));
         let given = words.into_iter().chain(limits);
         given
             .filter_map(|(flag, word)| Some(format!(" --{flag} {}", quote(&word?))))
@@ -128,7 +142,7 @@ pub(super) fn check(run: &RunArgs) -> Result<(), String> {
     let Some(target) = &run.live.target else {
         return Ok(());
     };
-    check_authorities(target, run.live.authorities.as_deref())?;
+    check_authorities(target, run.live.access.authorities.as_deref())?;
     refuse([
         (
             run.seeds.is_some_and(|seeds| seeds.get() > 1),

@@ -60,9 +60,9 @@ fn the_run_command_may_be_omitted() {
 fn commands_parse_their_arguments() {
     assert_eq!(
         read("sim validate a.yaml").unwrap(),
-        Invocation::Validate(ValidateArgs {
+        Invocation::Validate {
             files: vec![PathBuf::from("a.yaml")]
-        })
+        }
     );
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
     assert_eq!(
@@ -256,7 +256,7 @@ fn help(line: &str) -> String {
 #[test]
 fn calibrate_takes_a_server_and_optionally_a_file_and_rates() {
     let alone = of!(Calibrate, "sim calibrate --target http://h");
-    assert_eq!((alone.file.as_ref(), alone.protocol), (None, None));
+    assert_eq!((alone.file.as_ref(), alone.access.protocol), (None, None));
     let loads = |args: &CalibrateArgs| -> Vec<u32> {
         let loads = args.loads().into_iter();
         loads.map(|load| load.as_milli()).collect()

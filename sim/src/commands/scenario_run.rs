@@ -282,8 +282,7 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     let name = format!("{}-{}.html", violation.property, violation.seed);
     let path = console.unasked.join(name);
     let runs = std::slice::from_ref(run);
-    let page = html(runs, VERSION).map_err(std::io::Error::from);
-    let written = page.and_then(|page| output::create(&path, &page));
+    let written = output::create(&path, &html(runs, VERSION));
     // The report was not requested, so an error here does not affect the run.
     let written = written.inspect_err(|problem| {
         console.complain(&format!("warning: {}\n", cannot_write(&path, problem)));

@@ -17,22 +17,21 @@ use sim_model::outcome::START;
 use sim_search::seed::run_seed;
 use std::ffi::OsString;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use chat_types::Time;
 use serde_json::Value;
 use sim::cli;
-use sim::commands::{Console, execute};
+use sim::commands::execute;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::names::properties_of;
 use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Command, Op, Reply, Response, User};
-use sim_report::Paint;
 use sim_search::runner::RunSeed;
+
+use crate::console;
 
 /// Forwards everything, and remembers the last accepted push.
 struct PushRecorder<'a> {
@@ -132,26 +131,12 @@ impl TestFolder {
         );
         words.extend(more.split_whitespace().map(OsString::from));
         words.extend(["--report".into(), report.clone().into_os_string()]);
-        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
+        let unasked = self.folder.join(format!("unasked-{name}"));
+        let mut console = console(run, (&mut out, &mut err), &interrupt, &unasked);
         let code = execute(
             &cli::parse(words).expect("the words are right"),
-            &mut Console {
-                run,
-                also_judge: None,
-                out: &mut out,
-                unwritten: None,
-                err: &mut err,
-                paint: Paint::Plain,
-                error_paint: Paint::Plain,
-                error_columns: 80,
-                live: &mut |_| {},
-                started: std::time::SystemTime::UNIX_EPOCH,
-                // A stopped clock, which excludes all that depends on the machine.
-                clock: &|| Duration::ZERO,
-                interrupt: &Interrupt::default(),
-                cores: NonZeroUsize::MIN,
-                unasked: &self.folder.join(format!("unasked-{name}")),
-            },
+            &mut console,
         );
         assert_eq!(String::from_utf8(err).expect("text"), "");
         let out = String::from_utf8(out).expect("text");

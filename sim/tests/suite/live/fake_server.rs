@@ -142,6 +142,11 @@ impl FakeServer {
         Self { address, shared }
     }
 
+    /// Its URL.
+    pub(crate) fn target(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// The number of participants ever registered, and of those still registered.
     pub(crate) fn people(&self) -> (usize, usize) {
         let hub = self.shared.lock();

@@ -2,33 +2,23 @@
 //! shipped scenario.
 
 use sim_search::seed::run_seed;
-use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use sim_model::outcome::{Interrupt, Progress};
+use sim_model::outcome::Progress;
 use sim_model::plan::{Arrivals, Plan, Workload};
 use sim_report::{Detail, FinishedRun, Origin, Paint, View, html, json, junit, terminal};
-use sim_search::runner::{Seeds, run_seeds};
+use sim_search::runner::of_one_seed;
 
 use super::data;
+use crate::shipped_files;
 
 /// Higher arrival rates, in thousandths per second, are reduced: the comparison of outputs does not
 /// need ten thousand users.
 const TOO_MANY: u64 = 250_000;
 const FEWER: u64 = 50_000;
-
-fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let files = std::fs::read_dir(folder).expect("scenarios are shipped");
-    let mut files: Vec<PathBuf> = files
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
 
 fn smaller(mut plan: Plan) -> Plan {
     if let Workload::Phases { phases, .. } = &mut plan.workload {
@@ -49,14 +39,8 @@ fn smaller(mut plan: Plan) -> Plan {
 
 pub(super) fn finished(file: &Path) -> FinishedRun {
     let plan = smaller(sim_scenario::load(file).expect("a shipped scenario"));
-    let seeds = Seeds {
-        first: plan.seed,
-        count: NonZeroU64::MIN,
-        jobs: NonZeroUsize::MIN,
-    };
-    let run = |seed: u64, progress: &Progress| run_seed(&plan, seed, progress, None);
-    let merged = run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {});
-    let summary = merged.finish(&plan, Duration::ZERO);
+    let outcome = run_seed(&plan, plan.seed, &Progress::default(), None);
+    let summary = of_one_seed(plan.seed, Ok(outcome)).finish(&plan, Duration::ZERO);
     FinishedRun::new(file.display().to_string(), plan, summary)
 }
 
@@ -76,7 +60,7 @@ impl Shown {
             paint: Paint::Plain,
             version: "0.1.0",
         };
-        let page = html(std::slice::from_ref(run), "0.1.0").expect("a page");
+        let page = html(std::slice::from_ref(run), "0.1.0");
         let json = json(
             &[run.result()],
             0,
@@ -329,7 +313,7 @@ fn the_stuck_agree(shown: &Shown) {
 
 #[test]
 fn every_output_of_every_shipped_scenario_shows_the_same_figures() {
-    let files = shipped();
+    let files = shipped_files("");
     assert!(files.len() > 15, "{files:?}");
     for file in files {
         let run = finished(&file);

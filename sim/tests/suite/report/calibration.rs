@@ -102,7 +102,7 @@ fn calibrated() -> CalibrationReport {
 
 #[test]
 fn both_worlds_are_a_page_that_asks_for_nothing() {
-    let page = calibrated_html(&calibrated(), "0.1.0").unwrap();
+    let page = calibrated_html(&calibrated(), "0.1.0");
     fs::write(TestFolder::new().folder.join("both.html"), &page).unwrap();
     assert!(page.contains("<title>Virtual and live · brief</title>"));
     let data = data(&page);

@@ -3,24 +3,22 @@
 use std::fs;
 use std::io::{self, Read as _, Write};
 use std::net::TcpStream;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use sim::cli;
-use sim::commands::{Console, execute};
+use sim::commands::execute;
 use sim_model::history::Observer;
 use sim_model::outcome::{Interrupt, Progress};
 use sim_model::plan::Plan;
-use sim_report::Paint;
 use sim_search::seed::run_seed;
 
 use super::{BURST, TestFolder};
+use crate::console;
 
 /// Passes on what is written.
 struct Words(Sender<String>);
@@ -68,24 +66,12 @@ fn serve(
         };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(BURST);
     let words = ["sim".into(), "serve".into(), file.into_os_string()];
+    let (mut sink, mut said, interrupt) = (io::sink(), Words(said), Interrupt::of(over));
+    let unasked = Path::new("target/sim");
+    let mut console = console(&run, (&mut sink, &mut said), &interrupt, unasked);
     execute(
         &cli::parse(words).expect("the words are right"),
-        &mut Console {
-            run: &run,
-            also_judge: None,
-            out: &mut io::sink(),
-            unwritten: None,
-            err: &mut Words(said),
-            paint: Paint::Plain,
-            error_paint: Paint::Plain,
-            error_columns: 80,
-            live: &mut |_| {},
-            started: SystemTime::UNIX_EPOCH,
-            clock: &|| Duration::ZERO,
-            interrupt: &Interrupt::of(over),
-            cores: NonZeroUsize::MIN,
-            unasked: Path::new("target/sim"),
-        },
+        &mut console,
     )
 }
 

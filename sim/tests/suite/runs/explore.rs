@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use chat_types::Span;
 use sim_judge::SeedOutcome;
@@ -19,20 +18,10 @@ use sim_search::explore::{
 };
 use sim_search::seed::run_seed;
 
-fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("the scenarios")
-        .map(|entry| entry.expect("a file").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
+use crate::{shipped_file, shipped_files};
 
 fn plan(name: &str) -> Plan {
-    let file = format!("../scenarios/{name}.yaml");
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
+    load(&shipped_file(name)).expect("a shipped scenario")
 }
 
 /// Continues until this number of trials.
@@ -122,7 +111,7 @@ fn check_steps(steps: &[Step], plan: &Plan) {
 
 #[test]
 fn what_is_drawn_is_a_valid_scenario_and_always_the_same() {
-    for file in shipped() {
+    for file in shipped_files("") {
         let plan = load(&file).expect("a shipped scenario");
         for seed in 0..150 {
             let varied = vary(&plan, seed);
@@ -215,9 +204,7 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
 
 #[test]
 fn the_steps_form_keeps_its_steps() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../scenarios/regressions/push_after_expiry.yaml");
-    let plan = load(&file).expect("a regression");
+    let plan = plan("regressions/push_after_expiry");
     for seed in 0..20 {
         let varied = vary(&plan, seed).plan;
         let words = |plan: &Plan| format!("{:?} {:?}", plan.workload, plan.server);

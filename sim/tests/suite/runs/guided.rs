@@ -11,13 +11,14 @@ use sim_model::outcome::{Interrupt, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
-use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
 use sim_search::explore::{
     Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore, vary,
 };
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
+
+use crate::console;
 
 struct NoListener;
 
@@ -191,22 +192,10 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going";
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
-    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
     let mut console = Console {
-        run: &run_seed,
         also_judge: Some(&two_ways),
-        out: &mut out,
-        unwritten: None,
-        err: &mut err,
-        paint: Paint::Plain,
-        error_paint: Paint::Plain,
-        error_columns: 80,
-        live: &mut |_| {},
-        started: std::time::SystemTime::UNIX_EPOCH,
-        clock: &|| std::time::Duration::ZERO,
-        interrupt: &Interrupt::default(),
-        cores: NonZeroUsize::MIN,
-        unasked: folder.path(),
+        ..console(&run_seed, (&mut out, &mut err), &interrupt, folder.path())
     };
     assert_eq!(execute(&invocation, &mut console), 1);
     let drawn = |name: &str| load(&folder.path().join(name)).expect("as it was drawn");

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{RoomSeq, Seq, Time};
+use chat_types::{Seq, Time};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
 use sim_model::outcome::Progress;
@@ -17,6 +17,7 @@ use sim_search::explore::vary;
 use sim_search::seed::run_seed;
 
 use super::witness::shipped;
+use crate::shipped_file;
 
 /// The judge, as the receiver of records.
 type Judging<'j> = &'j mut dyn FnMut(&Record<'_>);
@@ -119,16 +120,19 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
     assert!(passed > 0, "no run passed");
 }
 
-/// Changes the n-th record for which `change` has another, and returns the violated property of
+fn scenario(name: &str) -> Plan {
+    sim_scenario::load(&shipped_file(name)).expect("it is shipped")
+}
+
+/// Changes the n-th record for which `change` has another, and checks the violated property of
 /// each n below `times`.
-fn found(
-    scenario: &str,
+fn finds(
+    name: &str,
     times: usize,
+    wanted: fn(&str) -> bool,
     change: &dyn Fn(&Record<'_>, Judging<'_>) -> bool,
-) -> Vec<String> {
-    let plan = shipped().into_iter().find(|plan| plan.name == scenario);
-    let plan = plan.expect("it is shipped");
-    let mut properties = Vec::new();
+) {
+    let plan = scenario(name);
     for n in 0..times {
         let mut seen = 0;
         let mut of_one = |record: &Record<'_>, judge: Judging<'_>| {
@@ -144,9 +148,13 @@ fn found(
         let judged = judged(&plan, plan.seed, Some(&mut of_one)).expect("it passes");
         assert!(seen > n * 7, "{n}: only {seen} records can be changed");
         let first = judged.violations.first();
-        properties.push(first.map_or("nothing".to_owned(), |found| found.property.clone()));
+        let property = first.map_or("nothing", |found| &*found.property);
+        assert!(wanted(property), "{n}: {property}");
     }
-    properties
+}
+
+fn anything(property: &str) -> bool {
+    property != "nothing"
 }
 
 /// The judge observes another event instead of the received one, or another place.
@@ -172,7 +180,8 @@ fn is_message(event: InboxEvent<'_>) -> bool {
 
 #[test]
 fn another_text_than_the_one_in_the_inbox_is_found() {
-    let properties = found("brief", 5, &|record, judge| {
+    let phantom = |name: &str| name == "no_phantoms";
+    finds("brief", 5, phantom, &|record, judge| {
         let ClientEvent::Received {
             seq,
             event: InboxEvent::Event(event),
@@ -190,15 +199,11 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
         receives(record, judge, seq, InboxEvent::Event(&other));
         true
     });
-    assert!(
-        properties.iter().all(|name| name == "no_phantoms"),
-        "{properties:?}"
-    );
 }
 
 #[test]
 fn an_event_that_no_inbox_has_is_found() {
-    let properties = found("brief", 5, &|record, judge| {
+    finds("brief", 5, anything, &|record, judge| {
         let ClientEvent::Received {
             seq,
             event,
@@ -215,15 +220,12 @@ fn an_event_that_no_inbox_has_is_found() {
         receives(record, judge, seq + 1_000, event);
         true
     });
-    assert!(
-        properties.iter().all(|name| name != "nothing"),
-        "{properties:?}"
-    );
 }
 
 #[test]
 fn an_event_that_a_client_did_not_receive_is_found() {
-    let properties = found("brief", 5, &|record, _| {
+    let lost = |name: &str| name == "no_lost_messages";
+    finds("brief", 5, lost, &|record, _| {
         matches!(
             record.what,
             ClientEvent::Received {
@@ -233,10 +235,6 @@ fn an_event_that_a_client_did_not_receive_is_found() {
             } if is_message(event)
         )
     });
-    assert!(
-        properties.iter().all(|name| name == "no_lost_messages"),
-        "{properties:?}"
-    );
 }
 
 /// Changes the answers to accepted commands.
@@ -274,56 +272,34 @@ fn answered<'a>(
 
 #[test]
 fn another_answer_than_the_one_of_the_journal_is_found() {
-    let placed = found("brief", 5, &|record, judge| {
-        answered(record, judge, |answer| {
-            let Response::Done(Reply::Sent {
-                room,
-                room_seq,
-                at,
-                turns_left,
-            }) = *answer
-            else {
-                return None;
-            };
-            Some(Response::Done(Reply::Sent {
-                room,
-                room_seq: RoomSeq(room_seq.0 + 1_000),
-                at,
-                turns_left,
-            }))
-        })
-    });
-    let stick = found("brief", 5, &|record, judge| {
-        answered(record, judge, |answer| {
-            let Response::Done(Reply::Draft {
-                length,
-                cut,
-                suffix,
-            }) = answer
-            else {
-                return None;
-            };
-            Some(Response::Done(Reply::Draft {
-                length: length + 1,
-                cut: *cut,
-                suffix: suffix.clone(),
-            }))
-        })
-    });
     // The entry is there, with another decision.
-    let all = placed.iter().chain(&stick);
-    assert!(
-        all.clone()
-            .all(|name| !["durability", "nothing"].contains(&&**name)),
-        "{placed:?} {stick:?}"
-    );
+    let another = |name: &str| !["durability", "nothing"].contains(&name);
+    finds("brief", 5, another, &|record, judge| {
+        answered(record, judge, |answer| {
+            let mut other = answer.clone();
+            let Response::Done(Reply::Sent { room_seq, .. }) = &mut other else {
+                return None;
+            };
+            room_seq.0 += 1_000;
+            Some(other)
+        })
+    });
+    finds("brief", 5, another, &|record, judge| {
+        answered(record, judge, |answer| {
+            let mut other = answer.clone();
+            let Response::Done(Reply::Draft { length, .. }) = &mut other else {
+                return None;
+            };
+            *length += 1;
+            Some(other)
+        })
+    });
 }
 
 /// A server that shows a participant nothing behind the third place of its inbox.
 #[test]
 fn events_that_no_page_shows_to_a_client_are_found() {
-    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
-    let plan = plan.expect("it is shipped");
+    let plan = scenario("brief");
     let mut found = 0;
     for number in 0..20 {
         let mut hidden = 0;
@@ -362,7 +338,7 @@ fn events_that_no_page_shows_to_a_client_are_found() {
 
 #[test]
 fn a_gap_that_no_inbox_had_is_found() {
-    let properties = found("slow_readers", 3, &|record, judge| {
+    finds("slow_readers", 3, anything, &|record, judge| {
         let ClientEvent::Received {
             seq,
             event: InboxEvent::Gap(gap),
@@ -381,17 +357,13 @@ fn a_gap_that_no_inbox_had_is_found() {
         receives(record, judge, seq, InboxEvent::Gap(&other));
         true
     });
-    assert!(
-        properties.iter().all(|name| name != "nothing"),
-        "{properties:?}"
-    );
 }
 
 /// A server can write any numbers.
 #[test]
 fn a_gap_of_any_size_is_found() {
     for (from, to) in [(0, u64::MAX), (u64::MAX, 0)] {
-        let properties = found("brief", 1, &|record, judge| {
+        finds("brief", 1, anything, &|record, judge| {
             let ClientEvent::Received { seq, .. } = record.what else {
                 return false;
             };
@@ -405,25 +377,18 @@ fn a_gap_of_any_size_is_found() {
             receives(record, judge, seq, InboxEvent::Gap(&gap));
             true
         });
-        assert!(properties.iter().all(|name| name != "nothing"), "{from}");
     }
 }
 
 #[test]
 fn an_answer_without_an_entry_breaks_durability() {
-    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
-    let plan = plan.expect("it is shipped");
+    let plan = scenario("brief");
     let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
     // The journal is empty: the first answer has no entry.
     let judged = clients.0.finish(Time(outcome.virtual_span.0));
     let found = judged.violations.first().expect("one");
     assert_eq!(found.property, "durability");
-    assert!(
-        found
-            .detail
-            .ends_with("and no entry of the journal has this answer"),
-        "{}",
-        found.detail
-    );
+    let why = "and no entry of the journal has this answer";
+    assert!(found.detail.ends_with(why), "{}", found.detail);
 }

@@ -4,8 +4,6 @@
 
 use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use chat_types::Time;
 use sim_judge::{Judge, Judgement};
@@ -14,6 +12,8 @@ use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_search::explore::vary;
+
+use crate::shipped_files;
 
 /// Forwards clients' records, and nothing of the server.
 struct Histories(Judge);
@@ -36,24 +36,10 @@ fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
 
 /// The shipped scenarios without the two with many thousand users.
 pub(super) fn shipped() -> Vec<Plan> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let mut plans = Vec::new();
-    for folder in [folder.join("regressions"), folder] {
-        let entries = fs::read_dir(folder)
-            .expect("the scenarios are there")
-            .map(|entry| entry.expect("they can be listed").path());
-        let mut paths: Vec<_> = entries.collect();
-        paths.sort();
-        paths.retain(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.ends_with(".yaml") && !["scale.yaml", "soak.yaml"].contains(&&*name)
-        });
-        for path in paths {
-            let text = fs::read_to_string(&path).expect("a file");
-            plans.push(sim_scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
-        }
-    }
-    plans
+    let files = ["regressions", ""].into_iter().flat_map(shipped_files);
+    let files = files.filter(|path| !path.ends_with("scale.yaml") && !path.ends_with("soak.yaml"));
+    let plans = files.map(|path| sim_scenario::load(&path).expect("a scenario"));
+    plans.collect()
 }
 
 #[test]

@@ -312,33 +312,24 @@ fn check_run(run: &RunArgs) -> Result<(), String> {
     let files = run.files.len() > 1;
     let seeds = run.seeds.is_some_and(|seeds| seeds.get() > 1);
     let trace = run.trace.is_some();
-    refuse([
-        (
-            trace && files,
-            "--trace follows one run: name one scenario file",
-        ),
-        (
-            trace && seeds,
-            "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1",
-        ),
-        (
-            run.follow.is_some() && !trace && run.report.is_none(),
-            "--follow is for a trace or a report: name one with --trace or --report",
-        ),
-        (
-            run.recipe.is_some() && (files || seeds),
-            "--recipe is of one run: name one scenario file and one seed",
-        ),
-    ])?;
+    let one = "--trace follows one run: name one scenario file";
+    refuse(trace && files, one)?;
+    let one = "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1";
+    refuse(trace && seeds, one)?;
+    let nowhere = run.follow.is_some() && !trace && run.report.is_none();
+    let name = "--follow is for a trace or a report: name one with --trace or --report";
+    refuse(nowhere, name)?;
+    let several = run.recipe.is_some() && (files || seeds);
+    let name = "--recipe is of one run: name one scenario file and one seed";
+    refuse(several, name)?;
     live::check(run)
 }
 
-/// The sentence of the first rule that is broken.
-fn refuse<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
-    let mut rules = rules.into_iter();
-    match rules.find(|(is_broken, _)| *is_broken) {
-        Some((_, sentence)) => Err(sentence.to_owned()),
-        None => Ok(()),
+/// The sentence of a rule, if it is broken.
+fn refuse(is_broken: bool, sentence: &str) -> Result<(), String> {
+    match is_broken {
+        true => Err(sentence.to_owned()),
+        false => Ok(()),
     }
 }
 

@@ -72,12 +72,8 @@ const MOST_LOADS: usize = 16;
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
     check_authorities(&arguments.target, arguments.access.authorities.as_deref())?;
+    let several = arguments.target.doors().len() > 1;
+    refuse(several, "--target: one server is measured at a time")?;
     let loads = format!("--scales takes at most {MOST_LOADS} loads");
-    refuse([
-        (
-            arguments.target.doors().len() > 1,
-            "--target: one server is measured at a time",
-        ),
-        (arguments.scales.len() > MOST_LOADS, &loads),
-    ])
+    refuse(arguments.scales.len() > MOST_LOADS, &loads)
 }

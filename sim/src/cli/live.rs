@@ -131,7 +131,7 @@ impl LiveArgs {
 /// Checks that authorities are named only where a certificate is checked.
 pub(super) fn check_authorities(target: &Target, file: Option<&Path>) -> Result<(), String> {
     let sentence = "--ca is for a target with https, and this one has http";
-    refuse([(file.is_some() && !target.is_secure(), sentence)])
+    refuse(file.is_some() && !target.is_secure(), sentence)
 }
 
 /// Checks rules that clap cannot express.
@@ -143,25 +143,15 @@ pub(super) fn check(run: &RunArgs) -> Result<(), String> {
         return Ok(());
     };
     check_authorities(target, run.live.access.authorities.as_deref())?;
-    refuse([
-        (
-            run.seeds.is_some_and(|seeds| seeds.get() > 1),
-            "--target runs one seed: leave --seeds (or SIM_SEEDS) at 1",
-        ),
-        (
-            run.recipe.is_some(),
-            "--recipe replays a virtual world, and --target has none",
-        ),
-    ])?;
+    let seeds = run.seeds.is_some_and(|seeds| seeds.get() > 1);
+    let one = "--target runs one seed: leave --seeds (or SIM_SEEDS) at 1";
+    refuse(seeds, one)?;
+    let none = "--recipe replays a virtual world, and --target has none";
+    refuse(run.recipe.is_some(), none)?;
     config(&run.live.limits)?;
-    refuse([
-        (
-            run.live.stages && run.trace.is_some(),
-            "--trace follows one run: leave --stages out",
-        ),
-        (
-            run.live.stages && run.files.len() > 1,
-            "--stages runs one scenario many times: name one file",
-        ),
-    ])
+    let stages = run.live.stages;
+    let one = "--trace follows one run: leave --stages out";
+    refuse(stages && run.trace.is_some(), one)?;
+    let one = "--stages runs one scenario many times: name one file";
+    refuse(stages && run.files.len() > 1, one)
 }

@@ -348,7 +348,8 @@ fn run_watched(
         }
     }
     if runs.len() > 1 && view.detail != Detail::Quiet {
-        console.show(json, &summary(&runs, code, &view));
+        let summary = sim_report::summary(&runs, code, &view);
+        console.show(json, &format!("\n\n{summary}"));
     }
     Ok(write_all(arguments, &runs, code, console))
 }
@@ -400,17 +401,6 @@ fn detail(quiet: bool, verbose: bool) -> Detail {
 
 fn is_stdout(path: Option<&Path>) -> bool {
     path == Some(Path::new("-"))
-}
-
-/// The summary of several scenarios: a line for each, and one for all.
-fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
-    let mut text = String::from("\n\n");
-    for run in runs {
-        text.push_str(&sim_report::verdict_line(run, view));
-    }
-    let codes: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    text.push_str(&sim_report::closing(&codes, code, view));
-    text
 }
 
 /// Loads a plan. An error is printed.

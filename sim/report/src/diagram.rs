@@ -301,7 +301,11 @@ pub(crate) fn lane_events(
     users: Vec<(Agent, String)>,
 ) -> (Vec<Event>, Vec<Band>) {
     let lane = |(agent, name)| (agent, Lane::new(name, String::new(), Role::Bystander));
-    let selection = LaneSelection::of(users.into_iter().map(lane).collect());
+    let selection = LaneSelection {
+        lanes: users.into_iter().map(lane).collect(),
+        violation: Span(u64::MAX),
+        ..LaneSelection::default()
+    };
     LaneDrawing::of(plan, log, &selection).into_events()
 }
 

@@ -20,8 +20,7 @@ use sim_model::run_log::RunLog;
 use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
 use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
-    FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
-    user_lanes,
+    FailureExcerpt, FinishedRun, LANES, html, live_line, repeat_command, run_command, user_lanes,
 };
 use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
@@ -205,15 +204,12 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     }
     let mut log = RunLog::default();
     let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
-    let rerun = match again.map_or(0, |again| again.trace_hash) {
-        hash if hash == first_hash => Rerun::Same,
-        trace_hash => Rerun::Different { trace_hash },
-    };
+    let hash = again.map_or(0, |again| again.trace_hash);
     let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
     Some(FailureExcerpt {
         users,
         lines,
-        rerun,
+        other_hash: (hash != first_hash).then_some(hash),
     })
 }
 

@@ -51,8 +51,7 @@ fn head(run: &FinishedRun) -> Value {
             "stages": live.stages,
         })
     });
-    let rerun = run.excerpt.as_ref();
-    let rerun = rerun.map(|excerpt| rerun_words(excerpt.rerun));
+    let rerun = run.excerpt.as_ref().map(rerun_words);
     json!({
         "name": run.plan.name,
         "file": run.file,

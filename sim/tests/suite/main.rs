@@ -93,6 +93,20 @@ impl Ran {
     }
 }
 
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+/// A field of each item of a list.
+fn each<'v>(items: &'v Value, key: &str) -> Vec<&'v Value> {
+    list(items).iter().map(|item| &item[key]).collect()
+}
+
+/// Whether an item of a list has this in a field.
+fn has(items: &Value, key: &str, value: &str) -> bool {
+    each(items, key).into_iter().any(|one| one == value)
+}
+
 /// A shipped scenario.
 fn shipped_file(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");

@@ -8,10 +8,10 @@ use sim_search::seed::run_seed;
 
 use super::agreement::finished;
 use super::{BURST, CONTENTION, TestFolder, blaming, data};
-use crate::{Folder, shipped_file};
+use crate::{Folder, each, has, list, shipped_file};
 
 fn sum(counts: &Value) -> u64 {
-    let counts = counts.as_array().expect("a list").iter();
+    let counts = list(counts).iter();
     counts.map(|count| count.as_u64().expect("a count")).sum()
 }
 
@@ -36,14 +36,12 @@ fn figures_over_time_have_the_totals_of_the_result() {
     let names: Vec<&String> = measured.keys().collect();
     assert_eq!(names, ["message_latency", "queue_wait"]);
     for (metric, buckets) in measured {
-        let buckets = buckets.as_array().unwrap().iter();
-        let counts = buckets
-            .clone()
-            .filter_map(|bucket| bucket["count"].as_u64());
-        let longest = buckets.filter_map(|bucket| bucket["max"].as_f64());
         let whole = &result["metrics"][metric];
-        assert_eq!(counts.sum::<u64>(), whole["count"], "{metric}");
-        let longest = longest.fold(0.0, f64::max);
+        let counts = each(buckets, "count").into_iter();
+        let count: u64 = counts.filter_map(Value::as_u64).sum();
+        assert_eq!(count, whole["count"], "{metric}");
+        let longest = each(buckets, "max").into_iter();
+        let longest = longest.filter_map(Value::as_f64).fold(0.0, f64::max);
         assert_eq!(longest, whole["max"].as_f64().unwrap(), "{metric}");
         let slowest = &series["slowest"][metric][0];
         assert_eq!(slowest["took_ms"], longest, "{metric}");
@@ -57,16 +55,14 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
     assert_eq!(code, 99);
     let run = &data(&page)["runs"][0];
     let series = &run["series"];
-    let limits = series["limits"].as_array().unwrap();
-    let crossed = |limit: &Value| limit["crossed"].as_array().unwrap().len();
-    assert_eq!(limits.len(), 2, "{limits:?}");
-    assert!(
-        crossed(&limits[0]) > 0 && crossed(&limits[1]) == 0,
-        "{limits:?}"
-    );
+    let limits = list(&series["limits"]);
+    let crossed: Vec<_> = limits.iter().map(|limit| list(&limit["crossed"])).collect();
+    assert_eq!(crossed.len(), 2, "{limits:?}");
+    let one = !crossed[0].is_empty() && crossed[1].is_empty();
+    assert!(one, "{limits:?}");
     // Each bucket that does not keep the bound has a value beyond it.
     let bound = limits[0]["bound_ms"].as_f64().unwrap();
-    for bucket in limits[0]["crossed"].as_array().unwrap() {
+    for bucket in crossed[0] {
         let bucket = usize::try_from(bucket.as_u64().unwrap()).unwrap();
         let figures = &series["measured"]["message_latency"][bucket];
         assert!(figures["max"].as_f64().unwrap() >= bound, "{figures}");
@@ -74,12 +70,9 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
     let diagram = &run["diagrams"][0];
     assert_eq!(diagram["of"], "slowest");
     let slowest = &series["slowest"]["message_latency"][0];
-    let lanes = diagram["lanes"].as_array().unwrap();
+    let lanes = each(&diagram["lanes"], "name");
     for user in [&slowest["user"], &slowest["recipient"]] {
-        assert!(
-            lanes.iter().any(|lane| lane["name"] == user["user"]),
-            "{user}"
-        );
+        assert!(lanes.contains(&&user["user"]), "{user}");
     }
 }
 
@@ -87,7 +80,7 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
 fn the_report_of_many_users_stays_small() {
     let (_, _, page) = TestFolder::new().sim(&run_seed, &[BURST], "", "small.html");
     let run = &data(&page)["runs"][0];
-    let length = |list: &Value| list.as_array().unwrap().len();
+    let length = |value: &Value| list(value).len();
     let (series, lanes) = (&run["series"], &run["lanes"]);
     assert!(length(&series["arrived"]) <= 120);
     assert!(length(&series["sample"]) <= 600);
@@ -95,12 +88,8 @@ fn the_report_of_many_users_stays_small() {
     assert!(length(&lanes["users"]) >= 15, "{}", length(&lanes["users"]));
     assert!((1_000..=1_200).contains(&length(&lanes["events"])));
     let known = length(&lanes["labels"]) as u64;
-    let events = lanes["events"].as_array().unwrap();
-    assert!(
-        events
-            .iter()
-            .all(|event| event[2].as_u64().unwrap() < known)
-    );
+    let mut events = list(&lanes["events"]).iter();
+    assert!(events.all(|event| event[2].as_u64().unwrap() < known));
 }
 
 #[test]
@@ -109,18 +98,15 @@ fn any_user_of_a_passing_run_can_be_followed() {
     let (code, _, page) = TestFolder::new().sim(&run_seed, &[BURST], more, "followed.html");
     assert_eq!(code, 0);
     let diagrams = &data(&page)["runs"][0]["diagrams"];
-    assert_eq!(diagrams.as_array().unwrap().len(), 1);
+    assert_eq!(list(diagrams).len(), 1);
     let diagram = &diagrams[0];
     assert_eq!(diagram["of"], "followed");
-    let lanes = diagram["lanes"].as_array().unwrap();
-    assert!(
-        lanes.iter().any(|lane| lane["name"] == "user_7"),
-        "{lanes:?}"
-    );
-    assert!((2..=8).contains(&lanes.len()));
-    let events = diagram["events"].as_array().unwrap();
+    let lanes = &diagram["lanes"];
+    assert!(has(lanes, "name", "user_7"), "{lanes}");
+    assert!((2..=8).contains(&list(lanes).len()));
+    let events = each(&diagram["events"], "blamed");
     assert!((4..500).contains(&events.len()), "{}", events.len());
-    assert!(events.iter().all(|event| event["blamed"].is_null()));
+    assert!(events.into_iter().all(Value::is_null));
 }
 
 fn stage((rate_scale, users): (f64, u64), achieved: f64, verdict: &str) -> Value {
@@ -155,7 +141,7 @@ fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
     fs::write(TestFolder::new().folder.join("live.html"), &page).unwrap();
     let live = &data(&page)["runs"][0]["live"];
     assert!(live["judged"].as_str().unwrap().contains("was not judged"));
-    assert_eq!(live["stages"].as_array().unwrap().len(), 3);
+    assert_eq!(list(&live["stages"]).len(), 3);
 }
 
 #[test]
@@ -173,7 +159,7 @@ fn a_refused_start_is_shown_with_the_time_until_the_next() {
     let result = folder.json("o.json");
     let page = data(&folder.read("o.html"));
     let faults = &page["runs"][0]["timeline"]["faults"];
-    let faults = faults.as_array().expect("faults");
+    let faults = list(faults);
     let named = |kind: &str| -> Vec<&Value> {
         let faults = faults.iter();
         faults.filter(|fault| fault["kind"] == kind).collect()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ended;
 use super::fake_server::{FakeServer, Fault};
-use crate::{Folder, Ran};
+use crate::{Folder, Ran, each};
 
 const PAIRS: &str = "
 name: pairs
@@ -23,19 +23,15 @@ scenarios:
 ";
 
 fn calibrate(folder: &Folder, target: &str, words: &str) -> Ran {
-    folder.sim(&format!(
-        "calibrate --target {target} --protocol http {words}"
-    ))
+    let line = format!("calibrate --target {target} --protocol http {words}");
+    folder.sim(&line)
 }
 
 /// The distributions that the scenario has with this block.
 fn shapes(block: &str) -> String {
     let plan = sim_scenario::parse("pairs.yaml", &format!("{PAIRS}{block}")).expect("a scenario");
-    let all = [
-        plan.capacity.service,
-        plan.capacity.commit,
-        plan.network.latency,
-    ];
+    let (capacity, network) = (plan.capacity, plan.network);
+    let all = [capacity.service, capacity.commit, network.latency];
     format!("{:?}", all.map(|one| one.shape()))
 }
 
@@ -60,13 +56,10 @@ fn a_server_is_measured_and_left_as_it_was() {
         assert!(took["count"].as_u64() > Some(0), "{took}");
         assert!(took["p50"].as_f64() > Some(0.0), "{took}");
     }
-    let stages = result["stages"].as_array().expect("stages");
-    assert!(
-        stages.len() > 1 && stages[0]["connections"] == 1,
-        "{result}"
-    );
-    let mut paces = stages.iter().map(|one| one["per_second"].as_f64());
-    assert!(paces.all(|pace| pace > Some(0.0)), "{result}");
+    let connections = each(&result["stages"], "connections");
+    assert!(connections.len() > 1 && connections[0] == 1, "{result}");
+    let mut paces = each(&result["stages"], "per_second").into_iter();
+    assert!(paces.all(|pace| pace.as_f64() > Some(0.0)), "{result}");
     assert_eq!(result["sides"], Value::Null);
 
     // The printed block equals the written one, and is valid in a scenario.
@@ -108,15 +101,8 @@ fn a_scenario_is_shown_in_both_worlds() {
     }
     let fits = |line: &str| line.starts_with('#') || line.chars().count() <= 80;
     assert!(ran.out.lines().all(fits), "{}", ran.out);
-    let says = [
-        "REQUEST",
-        "MESSAGE",
-        "RATES",
-        "× 1",
-        "× 2",
-        "times the virtual",
-    ];
-    ended(&ran, 0, &says);
+    let says = "REQUEST,MESSAGE,RATES,× 1,× 2,times the virtual";
+    ended(&ran, 0, &says.split(',').collect::<Vec<_>>());
     assert!(folder.read("both.html").starts_with("<!doctype html>"));
 }
 

@@ -50,12 +50,8 @@ fn faults_of_a_nemesis_are_in_all_results_and_mended_before_users_finish() {
     let (code, told, folder) = run(NEMESIS);
     let result = folder.json("r.json");
     assert_eq!((code, broken(&result)), (Some(0), vec![]), "{told}");
-    let wanted = [
-        ("owner killed", false),
-        ("owner cut off", true),
-        ("left as it is", false),
-    ];
-    let wanted = wanted.map(|(name, spans)| (name.to_owned(), spans));
+    let names = ["owner killed", "owner cut off", "left as it is"];
+    let wanted = names.map(|name| (name.to_owned(), name == "owner cut off"));
     assert_eq!(spans(&result, 3_000.0), wanted, "{}", result["live"]);
     assert_eq!(folder.read("input"), "", "it was closed");
     for words in ["owner cut off 1× · owner killed 1×", "owner killed ── "] {
@@ -64,23 +60,16 @@ fn faults_of_a_nemesis_are_in_all_results_and_mended_before_users_finish() {
     let lines = folder.lines("r.jsonl");
     let world = lines.iter().filter(|line| line["kind"] == "world");
     let world: Vec<_> = world
-        .map(|line| (line["event"].as_str(), line["reason"].as_str()))
+        .map(|line| {
+            (
+                line["event"].as_str().expect("a name"),
+                line["reason"].as_str(),
+            )
+        })
         .collect();
-    let made = |name| (Some("fault_made"), Some(name));
-    let mended = |name| (Some("fault_mended"), Some(name));
-    assert_eq!(
-        world,
-        [
-            made("owner killed"),
-            mended("owner killed"),
-            made("owner cut off"),
-            mended("owner cut off"),
-            made("left as it is"),
-            mended("left as it is"),
-            (Some("healed"), None),
-            (Some("ended"), None),
-        ]
-    );
+    let faults = names.map(|name| ["fault_made", "fault_mended"].map(|event| (event, Some(name))));
+    let wanted = [faults.concat(), vec![("healed", None), ("ended", None)]].concat();
+    assert_eq!(world, wanted);
     let report = folder.read("r.html");
     assert!(report.contains("\"kind\":\"owner cut off\""));
     let repeat = result["repro"]["command"].as_str().expect("a command");
@@ -104,15 +93,15 @@ fn failed(script: &str) -> String {
 
 #[test]
 fn a_nemesis_that_ends_early_or_writes_something_else_ends_the_run() {
-    assert_eq!(
-        failed("exit 3"),
-        "ended before its input did, with exit status: 3"
-    );
-    assert_eq!(
-        failed("echo killing the owner; cat"),
-        "wrote `killing the owner`, which is neither {\"fault\": NAME} nor {\"mended\": NAME}"
-    );
-    assert_eq!(failed("cat; exit 5"), "ended with exit status: 5");
+    let wrote =
+        r#"wrote `killing the owner`, which is neither {"fault": NAME} nor {"mended": NAME}"#;
+    for (script, why) in [
+        ("exit 3", "ended before its input did, with exit status: 3"),
+        ("echo killing the owner; cat", wrote),
+        ("cat; exit 5", "ended with exit status: 5"),
+    ] {
+        assert_eq!(failed(script), why);
+    }
 }
 
 #[test]

@@ -125,27 +125,21 @@ fn forward(
 /// Passes on what is there. Returns whether the sender may have more.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<bool> {
     let mut buffer = [0; 16_384];
-    match from.read(&mut buffer) {
-        Ok(length) => {
-            to.write_all(&buffer[..length])?;
-            to.flush()?;
-            Ok(length > 0)
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Ok(true)
-        }
-        Err(error) => Err(error),
-    }
+    use ErrorKind::{TimedOut, WouldBlock};
+    let length = match from.read(&mut buffer) {
+        Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => return Ok(true),
+        read => read?,
+    };
+    to.write_all(&buffer[..length])?;
+    to.flush()?;
+    Ok(length > 0)
 }
 
 /// A run against this target, which trusts these authorities.
 fn run(target: &str, authorities: &Path, words: &str) -> Ran {
     let file = authorities.display();
-    sim(
-        PAIRS,
-        target,
-        &format!("--protocol http --ca {file} {words}"),
-    )
+    let words = format!("--protocol http --ca {file} {words}");
+    sim(PAIRS, target, &words)
 }
 
 #[test]
@@ -158,11 +152,8 @@ fn users_talk_through_a_proxy_whose_authority_is_trusted() {
     assert_eq!(result["live"]["requests"]["failed"], 0, "{result:#}");
     assert!(result["properties"]["no_lost_messages"]["held"] == true);
     let repeat = result["repro"]["command"].as_str().expect("a command");
-    let file = authority.file();
-    assert!(
-        repeat.contains(&format!("--ca {}", file.display())),
-        "{repeat}"
-    );
+    let file = format!("--ca {}", authority.file().display());
+    assert!(repeat.contains(&file), "{repeat}");
     assert!(server.streams() > 0);
     assert!(proxy.secured.load(Ordering::Relaxed) > server.streams());
 }
@@ -198,26 +189,22 @@ fn what_is_wrong_with_a_certificate_is_said_with_what_to_do() {
     later.not_before = date_time_ymd(4_000, 1, 1);
     let mut authority = params("localhost");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    for (certificate, said, advice) in [
-        (ours.signs(&expired), "has expired", "renew it"),
-        (ours.signs(&later), "is not valid yet", "clock"),
+    let elsewhere = params("chat.example.org");
+    let for_another = "is not for localhost, but for chat.example.org";
+    let is_authority = "is one of an authority";
+    for (signs, params, said, advice) in [
+        (&ours, expired, "has expired", "renew it"),
+        (&ours, later, "is not valid yet", "clock"),
+        (&ours, elsewhere, for_another, "--target"),
         (
-            ours.signs(&params("chat.example.org")),
-            "is not for localhost, but for chat.example.org",
-            "--target",
-        ),
-        (
-            other.signs(&params("localhost")),
+            &other,
+            params("localhost"),
             "signed the certificate",
             "--ca",
         ),
-        (
-            ours.signs(&authority),
-            "is one of an authority",
-            "basicConstraints=CA:FALSE",
-        ),
+        (&ours, authority, is_authority, "basicConstraints=CA:FALSE"),
     ] {
-        let proxy = Proxy::start(server.address, certificate);
+        let proxy = Proxy::start(server.address, signs.signs(&params));
         let ran = run(&proxy.target("localhost"), &ours.file(), "");
         ended(&ran, 4, &[said, advice]);
     }

@@ -113,10 +113,9 @@ fn a_scenario_may_be_about_refusals_at_the_door() {
     assert_eq!(seen.code, 0, "{}", seen.page);
     seen.says("96 of 100 users never got in");
     assert!(seen.quiet.contains("96/100 left out"), "{}", seen.quiet);
-    let limited = format!(
-        "{AT_THE_DOOR}expect_sometimes: [turned_away]\nthresholds: {{ left_out: rate<0.5 }}\n"
-    );
-    assert_eq!(run(&limited).code, 99);
+    let limit = "expect_sometimes: [turned_away]\nthresholds: { left_out: rate<0.5 }\n";
+    let limited = run(&format!("{AT_THE_DOOR}{limit}"));
+    assert_eq!(limited.code, 99);
 }
 
 #[test]
@@ -140,8 +139,7 @@ server: { stick: optional }
     let unfinished = &seen.json["metrics"]["request_latency"]["unfinished"];
     assert!(unfinished.as_u64().expect("a number") > 50, "{unfinished}");
     assert!(seen.quiet.contains("26/40 left out"), "{}", seen.quiet);
-    let rate = run(&format!(
-        "{scenario}allow_stuck: 1/1\nthresholds: {{ unanswered: rate<0.1 }}\n"
-    ));
+    let rate = "allow_stuck: 1/1\nthresholds: { unanswered: rate<0.1 }\n";
+    let rate = run(&format!("{scenario}{rate}"));
     assert_eq!(rate.code, 99, "{}", rate.page);
 }

@@ -18,7 +18,7 @@ use sim_model::plan::Plan;
 use sim_search::seed::run_seed;
 
 use super::{BURST, TestFolder};
-use crate::console;
+use crate::{console, list};
 
 /// Passes on what is written.
 struct Words(Sender<String>);
@@ -69,10 +69,8 @@ fn serve(
     let (mut sink, mut said, interrupt) = (io::sink(), Words(said), Interrupt::of(over));
     let unasked = Path::new("target/sim");
     let mut console = console(&run, (&mut sink, &mut said), &interrupt, unasked);
-    execute(
-        &cli::parse(words).expect("the words are right"),
-        &mut console,
-    )
+    let invocation = cli::parse(words).expect("the words are right");
+    execute(&invocation, &mut console)
 }
 
 #[test]
@@ -87,10 +85,8 @@ fn the_report_is_served_while_the_run_goes_on_and_after_it() {
     let running = thread::spawn(move || serve(said, at_the_end, gate, its));
 
     let words = hear.recv().expect("the address");
-    let host = words
-        .strip_prefix("report: http://")
-        .and_then(|rest| rest.split('/').next());
-    let host = host.expect("an address");
+    let host = words.strip_prefix("report: http://").expect("an address");
+    let (host, _) = host.split_once('/').expect("an address");
     ended.recv().expect("the run is at its end");
     let page = get(host, "/");
     assert!(page.contains("connect-src 'self'") && page.contains("… RUNNING"));
@@ -99,10 +95,7 @@ fn the_report_is_served_while_the_run_goes_on_and_after_it() {
     leave("running.json", &text);
     let data: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(data["running"]["name"], "burst");
-    let arrived = data["running"]["series"]["arrived"]
-        .as_array()
-        .expect("figures")
-        .iter();
+    let arrived = list(&data["running"]["series"]["arrived"]).iter();
     assert_eq!(arrived.filter_map(Value::as_u64).sum::<u64>(), 267);
 
     go_on.send(()).expect("the run waits");

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::data;
-use crate::Folder;
+use crate::{Folder, list};
 
 /// All users but one wait for what never comes.
 const SCENARIO: &str = "
@@ -30,20 +30,15 @@ scenarios: [{ name: early, flow: [login] }]
 fn stuck_users(scenario: &str) -> Vec<String> {
     let folder = Folder::with(scenario);
     let files = "--json o.json --trace t.jsonl --report r.html";
-    let page = folder
-        .sim(&format!("a.yaml --verbose --no-shrink {files}"))
-        .out;
+    let ran = folder.sim(&format!("a.yaml --verbose --no-shrink {files}"));
+    let page = ran.out;
     let result = folder.json("o.json");
     let trace = folder.lines("t.jsonl");
     let report = data(&folder.read("r.html"));
-    let rows = report["runs"][0]["series"]["users"]
-        .as_array()
-        .expect("users");
-    let stuck = result["stuck"].as_array().expect("stuck users");
-    assert_eq!(
-        stuck,
-        report["runs"][0]["stuck"].as_array().expect("stuck users")
-    );
+    let run = &report["runs"][0];
+    let rows = list(&run["series"]["users"]);
+    let stuck = list(&result["stuck"]);
+    assert_eq!(stuck, list(&run["stuck"]));
     let mut all = Vec::new();
     for one in stuck {
         let (user, name) = (&one["user"], &one["name"]);
@@ -51,17 +46,13 @@ fn stuck_users(scenario: &str) -> Vec<String> {
             Some(user) => format!("{user} ({})", name.as_str().expect("a name")),
             None => name.as_str().expect("a name").to_owned(),
         };
-        assert!(
-            page.contains(&format!(" {shown} waits for ")),
-            "{shown}: {page}"
-        );
+        let waits = format!(" {shown} waits for ");
+        assert!(page.contains(&waits), "{shown}: {page}");
         let row = rows.iter().find(|row| row[0][1] == *name).expect("its row");
         assert_eq!(row[0][0], *user);
         let lines = trace.iter().filter(|line| line["name"] == *name);
-        let ids: Vec<&Value> = lines
-            .map(|line| &line["user"])
-            .filter(|id| !id.is_null())
-            .collect();
+        let ids = lines.map(|line| &line["user"]);
+        let ids: Vec<&Value> = ids.filter(|id| !id.is_null()).collect();
         assert!(ids.iter().all(|id| *id == user), "{shown}: {ids:?}");
         assert_eq!(ids.is_empty(), user.is_null(), "{shown}");
         all.push(shown);
@@ -85,11 +76,9 @@ fn both_parts_of_a_name_can_be_followed() {
     let result = folder.json("o.json");
     let one = &result["stuck"][0];
     let (user, name) = (one["user"].as_str().unwrap(), one["name"].as_str().unwrap());
-    let own = |lines: Vec<Value>| -> Vec<Value> {
-        let lines = lines.into_iter();
+    let own = |mut lines: Vec<Value>| {
+        lines.retain(|line| line["name"] == name && line["user"] == user);
         lines
-            .filter(|line| line["name"] == name && line["user"] == user)
-            .collect()
     };
     let all = own(folder.lines("all.jsonl"));
     assert!(all.len() > 2);
@@ -98,8 +87,8 @@ fn both_parts_of_a_name_can_be_followed() {
         folder.sim(&format!("a.yaml --no-shrink {files} --follow {whom}"));
         assert_eq!(own(folder.lines("t.jsonl")), all, "{whom}");
         let drawn = data(&folder.read("r.html"))["runs"][0]["diagrams"][0].clone();
-        let lanes = drawn["lanes"].as_array().expect("lanes");
-        let lane = lanes.iter().find(|lane| lane["role"] == "concerned");
+        let mut lanes = list(&drawn["lanes"]).iter();
+        let lane = lanes.find(|lane| lane["role"] == "concerned");
         let lane = lane.expect("the followed one");
         assert_eq!(lane["name"], user);
         assert_eq!(lane["persona"], name);

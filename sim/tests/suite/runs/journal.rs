@@ -47,9 +47,8 @@ struct Journal(Judge);
 
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Server(ServerRecord::Seeded { .. } | ServerRecord::Committed { .. }) =
-            event
-        {
+        use ServerRecord::{Committed, Seeded};
+        if let RunEvent::Server(Seeded { .. } | Committed { .. }) = event {
             self.0.observe(event);
         }
     }
@@ -77,26 +76,11 @@ fn it_accuses_no_shipped_scenario_and_judges_each_property() {
             *checks.entry(property).or_default() += result.checks;
         }
     }
-    for property in [
-        "breaks_rules",
-        "delivery_progress",
-        "durability",
-        "fifo_matching",
-        "idempotent_requests",
-        "moderation",
-        "no_duplicates",
-        "no_lost_messages",
-        "no_phantoms",
-        "outcomes",
-        "presence",
-        "queue_progress",
-        "room_lifecycle",
-        "room_order",
-        "single_match",
-        "stick_exclusion",
-        "stick_order",
-        "stick_progress",
-    ] {
+    let all = "breaks_rules delivery_progress durability fifo_matching idempotent_requests \
+               moderation no_duplicates no_lost_messages no_phantoms outcomes presence \
+               queue_progress room_lifecycle room_order single_match stick_exclusion stick_order \
+               stick_progress";
+    for property in all.split(' ') {
         assert!(checks[property] > 0, "{property}: {checks:?}");
     }
 }
@@ -136,12 +120,10 @@ fn finds(
     for n in 0..times {
         let mut seen = 0;
         let mut of_one = |record: &Record<'_>, judge: Judging<'_>| {
-            let mut changed = None;
-            let would = change(record, &mut |_| changed = Some(()));
-            if would && seen == n * 7 {
-                change(record, judge);
-            } else {
-                judge(record);
+            let would = change(record, &mut |_| {});
+            match would && seen == n * 7 {
+                true => _ = change(record, judge),
+                false => judge(record),
             }
             seen += usize::from(would);
         };
@@ -155,6 +137,19 @@ fn finds(
 
 fn anything(property: &str) -> bool {
     property != "nothing"
+}
+
+/// What a client received for the first time, and its place.
+fn received<'r>(record: &Record<'r>) -> Option<(u64, InboxEvent<'r>)> {
+    match record.what {
+        ClientEvent::Received {
+            seq,
+            event,
+            first: true,
+            ..
+        } => Some((seq, event)),
+        _ => None,
+    }
 }
 
 /// The judge observes another event instead of the received one, or another place.
@@ -182,13 +177,7 @@ fn is_message(event: InboxEvent<'_>) -> bool {
 fn another_text_than_the_one_in_the_inbox_is_found() {
     let phantom = |name: &str| name == "no_phantoms";
     finds("brief", 5, phantom, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event: InboxEvent::Event(event),
-            first: true,
-            ..
-        } = record.what
-        else {
+        let Some((seq, InboxEvent::Event(event))) = received(record) else {
             return false;
         };
         let mut other = event.clone();
@@ -204,18 +193,9 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
 #[test]
 fn an_event_that_no_inbox_has_is_found() {
     finds("brief", 5, anything, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event,
-            first: true,
-            ..
-        } = record.what
-        else {
+        let Some((seq, event)) = received(record).filter(|(_, event)| is_message(*event)) else {
             return false;
         };
-        if !is_message(event) {
-            return false;
-        }
         judge(record);
         receives(record, judge, seq + 1_000, event);
         true
@@ -274,26 +254,31 @@ fn answered<'a>(
 fn another_answer_than_the_one_of_the_journal_is_found() {
     // The entry is there, with another decision.
     let another = |name: &str| !["durability", "nothing"].contains(&name);
-    finds("brief", 5, another, &|record, judge| {
-        answered(record, judge, |answer| {
-            let mut other = answer.clone();
-            let Response::Done(Reply::Sent { room_seq, .. }) = &mut other else {
-                return None;
-            };
+    let sent: fn(&mut Reply) -> bool = |reply| match reply {
+        Reply::Sent { room_seq, .. } => {
             room_seq.0 += 1_000;
-            Some(other)
-        })
-    });
-    finds("brief", 5, another, &|record, judge| {
-        answered(record, judge, |answer| {
-            let mut other = answer.clone();
-            let Response::Done(Reply::Draft { length, .. }) = &mut other else {
-                return None;
-            };
+            true
+        }
+        _ => false,
+    };
+    let draft: fn(&mut Reply) -> bool = |reply| match reply {
+        Reply::Draft { length, .. } => {
             *length += 1;
-            Some(other)
-        })
-    });
+            true
+        }
+        _ => false,
+    };
+    for change in [sent, draft] {
+        finds("brief", 5, another, &|record, judge| {
+            answered(record, judge, |answer| {
+                let mut other = answer.clone();
+                let Response::Done(reply) = &mut other else {
+                    return None;
+                };
+                change(reply).then_some(other)
+            })
+        });
+    }
 }
 
 /// A server that shows a participant nothing behind the third place of its inbox.
@@ -339,13 +324,7 @@ fn events_that_no_page_shows_to_a_client_are_found() {
 #[test]
 fn a_gap_that_no_inbox_had_is_found() {
     finds("slow_readers", 3, anything, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event: InboxEvent::Gap(gap),
-            first: true,
-            ..
-        } = record.what
-        else {
+        let Some((seq, InboxEvent::Gap(gap))) = received(record) else {
             return false;
         };
         let mut other = gap.clone();

@@ -65,29 +65,16 @@ fn it_judges_much_of_each_property_of_shipped_scenarios_without_copies_and_fault
             *all = (all.0 + result.checks, all.1 + result.unjudged);
         }
     }
-    for property in [
-        "no_lost_messages",
-        "no_duplicates",
-        "room_order",
-        "no_phantoms",
-        "single_match",
-        "stick_exclusion",
-        "stick_order",
-        "room_lifecycle",
-        "breaks_rules",
-    ] {
+    let judged = "no_lost_messages no_duplicates room_order no_phantoms single_match \
+                  stick_exclusion stick_order room_lifecycle breaks_rules";
+    for property in judged.split(' ') {
         let (checks, unjudged) = checks[property];
-        assert!(
-            checks > unjudged,
-            "{property}: {checks}, {unjudged} not judged"
-        );
+        assert!(checks > unjudged, "{property}: {checks}, not {unjudged}");
     }
     for property in ["fifo_matching", "outcomes", "presence", "queue_progress"] {
         let (checks, unjudged) = checks[property];
-        assert!(
-            checks == 0 && unjudged > 0,
-            "{property}: {checks}, {unjudged} not judged"
-        );
+        let is_not_judged = checks == 0 && unjudged > 0;
+        assert!(is_not_judged, "{property}: {checks}, not {unjudged}");
     }
 }
 
@@ -98,13 +85,8 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
         for seed in 0..SEEDS {
             let varied = vary(&plan, seed);
             if let Some(judged) = witnessed(&varied.plan, seed) {
-                assert_eq!(
-                    judged.violations,
-                    [],
-                    "{} {seed}: {}",
-                    plan.name,
-                    varied.drew()
-                );
+                let drew = varied.drew();
+                assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);
                 passed += 1;
             }
         }

@@ -71,7 +71,6 @@ use request::Writer;
 use wire::Connector;
 
 pub use calibrate::calibrate;
-pub use nemesis::NemesisCommand;
 pub use prepare::{RateScale, Ready, needed_faults};
 pub use target::{Protocol, Target, Token};
 
@@ -96,8 +95,8 @@ pub struct Options {
     pub scale: RateScale,
     /// The configuration by which the server is judged.
     pub server: Config,
-    /// The program that makes faults during the run.
-    pub nemesis: Option<NemesisCommand>,
+    /// The program that makes faults during the run, and its arguments, with a space between two.
+    pub nemesis: Option<String>,
 }
 
 /// Reports the entries of the server's journal, and returns their number.

@@ -6,7 +6,7 @@ use chat_types::Config;
 use clap::Args;
 
 use super::{RunArgs, refuse};
-use sim_live::{NemesisCommand, Options, Protocol, RateScale, Target, Token};
+use sim_live::{Options, Protocol, RateScale, Target, Token};
 use sim_report::quote;
 
 /// A live server, and its load.
@@ -29,10 +29,11 @@ pub struct LiveArgs {
     #[arg(
         long,
         value_name = "COMMAND",
+        value_parser = program,
         requires = "target",
         conflicts_with = "stages"
     )]
-    pub nemesis: Option<NemesisCommand>,
+    pub nemesis: Option<String>,
     /// Judge by the server's journal in this folder, too
     #[arg(
         long = "journal",
@@ -78,6 +79,15 @@ impl AccessArgs {
     }
 }
 
+/// The words of a command line, with one space between two.
+fn program(text: &str) -> Result<String, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.is_empty() {
+        true => Err("name a program".to_owned()),
+        false => Ok(words.join(" ")),
+    }
+}
+
 /// Checks a limit of the server, in the form of its own command line.
 pub(super) fn limit(text: &str) -> Result<String, String> {
     sim_scenario::limits([text])?;
@@ -111,10 +121,7 @@ impl LiveArgs {
                 self.access.protocol.map(|one| one.name().to_owned()),
             ),
             ("rate-scale", self.rate_scale.map(|scale| scale.to_string())),
-            (
-                "nemesis",
-                self.nemesis.as_ref().map(NemesisCommand::to_string),
-            ),
+            ("nemesis", self.nemesis.clone()),
             ("ca", path(&self.access.authorities)),
             ("journal", path(&self.journal)),
             ("server", path(&self.server)),

@@ -129,14 +129,17 @@ fn an_error_says_which_values_a_limit_takes() {
 
 #[test]
 fn the_arguments_that_name_a_server_again_are_words_of_a_shell() {
-    let words = "sim;a.yaml;--target;http://h:1;--journal;a folder;\
+    let parsed = |words: &str| parse(words.split(';').map(OsString::from));
+    let words = "sim;a.yaml;--target;http://h:1;--nemesis; sh  n.sh ;--journal;a folder;\
                  --limit;rate_limit={per_second: 1, burst: 2}";
-    let Ok(Invocation::Run(run)) = parse(words.split(';').map(OsString::from)) else {
+    let Ok(Invocation::Run(run)) = parsed(words) else {
         panic!("it is a run");
     };
     let limit = r"--limit rate_limit=\{per_second:\ 1,\ burst:\ 2\}";
-    let words = format!(r" --target http://h:1 --journal a\ folder {limit}");
+    let words = format!(r" --target http://h:1 --nemesis sh\ n.sh --journal a\ folder {limit}");
     assert_eq!(run.live.words(), words);
+    let nobody = parsed("sim;a.yaml;--target;http://h:1;--nemesis;  ").unwrap_err();
+    assert!(nobody.to_string().contains("name a program"), "{nobody}");
 }
 
 #[test]

@@ -227,7 +227,7 @@ pub fn diagram(
 ) -> Option<Diagram> {
     let selection = LaneSelector::of(log, violation).choose()?;
     let plan = plan.of_seed(seed);
-    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram();
+    let mut diagram = LaneDrawing::of(&plan, log, &selection, false).into_diagram();
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
@@ -306,7 +306,7 @@ pub(crate) fn lane_events(
         violation: Span(u64::MAX),
         ..LaneSelection::default()
     };
-    LaneDrawing::of(plan, log, &selection).into_events()
+    LaneDrawing::of(plan, log, &selection, true).into_events()
 }
 
 fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {

@@ -311,8 +311,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let now = self.clock.now();
         let agent = self.next_agent();
         self.timeline.arrive(meant.since(START));
-        let suffix = self.pool.net.writer.names.suffix();
-        let given: Arc<str> = format!("{name}{suffix}").into();
+        let given = self.pool.net.writer.names.of_run(name).into();
         let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
         let user = user.known_as(name.into());
         let door = agent as usize % self.pool.net.connector.doors();

@@ -178,12 +178,8 @@ impl Probed<'_> {
         if !tools.has("check") {
             return Ok(());
         }
-        let ask = Ask {
-            handle: Some(NOBODY.into()),
-            key: None,
-            op: Op::check(None, Span::ZERO, ReadBy::Handle),
-            room: None,
-        };
+        let check = Op::check(None, Span::ZERO, ReadBy::Handle);
+        let ask = Ask::new(Some(NOBODY.into()), check);
         let request = net.writer.call(1, &ask, session);
         let answer = self.exchange(&mut Wire::default(), request).await?;
         let reply = read(net, &ask, &answer).map_err(|why| self.is_strange(&why))?;

@@ -55,7 +55,10 @@ impl Reader<'_> {
             let retry_after = error.retry_after_ms.map(Span::millis);
             let mut reply = refused(code(&error.code.unwrap_or_default()), retry_after);
             if let Err(refusal) = &mut reply.outcome {
-                refusal.earlier = earlier(error.earlier_attempt.as_deref());
+                let attempt = error.earlier_attempt.as_deref();
+                let mut known = [Earlier::None, Earlier::Unknown].into_iter();
+                let known = known.find(|earlier| earlier.as_str() == attempt);
+                refusal.earlier = known.unwrap_or_default();
             }
             return Some(reply);
         }
@@ -222,14 +225,6 @@ fn print(text: &str) -> u32 {
     mix_bytes(0, text.as_bytes()) as u32
 }
 
-fn earlier(attempt: Option<&str>) -> Earlier {
-    match attempt {
-        Some("none") => Earlier::None,
-        Some("unknown") => Earlier::Unknown,
-        Some(_) | None => Earlier::Unasked,
-    }
-}
-
 /// A refusal.
 pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedReply {
     ParsedReply {
@@ -267,7 +262,7 @@ impl Reader<'_> {
             Some(Member {
                 who: self.names.who(&member.who),
                 since: self.time(&member.since),
-                presence: attendance(member.presence.as_deref()?)?,
+                presence: Attendance::named(member.presence.as_deref()?)?,
             })
         };
         json.users.iter().flatten().filter_map(member).collect()
@@ -290,15 +285,6 @@ impl Reader<'_> {
         };
         json.notices.iter().flatten().filter_map(notice).collect()
     }
-}
-
-fn attendance(word: &str) -> Option<Attendance> {
-    Some(match word {
-        "present" => Attendance::Present,
-        "reconnecting" => Attendance::Reconnecting,
-        "away" => Attendance::Away,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -88,10 +88,6 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
 }
 
 fn leave_queue(identity: &Identity) -> Option<CallerRequest> {
-    Some(CallerRequest::Call(Ask {
-        handle: Some(identity.handle()?),
-        key: None,
-        op: Op::Command(Command::LeaveQueue),
-        room: None,
-    }))
+    let op = Op::Command(Command::LeaveQueue);
+    Some(CallerRequest::Call(Ask::new(Some(identity.handle()?), op)))
 }

@@ -103,13 +103,13 @@ pub fn find<'t>(terms: &'t [Term], word: &str) -> Result<Vec<&'t Term>, Option<&
         let mut texts = term.texts.iter().flat_map(|(_, text)| text.split(letters));
         texts.any(|one| one.to_lowercase() == word)
     };
-    let named = those(&|term| term.name == word).or_else(|| those(&part));
-    named
-        .ok_or(())
-        .or_else(|()| match sim_scenario::closest(word, &names) {
-            Some(name) => Err(Some(name)),
-            None => those(&told).ok_or(None),
-        })
+    if let Some(named) = those(&|term| term.name == word).or_else(|| those(&part)) {
+        return Ok(named);
+    }
+    match sim_scenario::closest(word, &names) {
+        Some(name) => Err(Some(name)),
+        None => those(&told).ok_or(None),
+    }
 }
 
 /// The rows of the table of a group.

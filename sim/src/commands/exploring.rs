@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
     let view = console.view(detail(arguments.quiet, arguments.verbose));
     let json = arguments.json.as_deref();
     console.show(json, &exploration(&run, &view));
-    Ok(console.write(json, || exploration_json(&run), result.exit_code))
+    Ok(console.write_json(json, &exploration_json(&run), result.exit_code))
 }
 
 /// Writes the corpus and the trace of the first failure, where they are wanted.

@@ -219,7 +219,10 @@ fn timeline(run: &FinishedRun) -> Value {
     violations.sort_by(f64::total_cmp);
     violations.dedup();
     violations.truncate(LISTED);
-    let faults = run.plan.faults_of(shown_seed(run));
+    // The seed whose figures over time are shown.
+    let recorded = run.series.as_ref();
+    let seed = recorded.map_or(run.result().seed, |series| series.seed);
+    let faults = run.plan.faults_of(seed);
     let users = run.plan.workload.users();
     json!({
         "bucket_ms": ms(timeline.bucket),
@@ -230,12 +233,6 @@ fn timeline(run: &FinishedRun) -> Value {
         "quiet_ms": timeline.quiet_at.map(ms),
         "ended_ms": ms(timeline.ended_at),
     })
-}
-
-/// The seed whose faults and figures over time are shown.
-fn shown_seed(run: &FinishedRun) -> u64 {
-    let recorded = run.series.as_ref();
-    recorded.map_or(run.result().seed, |series| series.seed)
 }
 
 /// The counts of messages, each with its meaning.

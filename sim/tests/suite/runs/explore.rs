@@ -39,7 +39,7 @@ impl Listener for StopAfter {
     }
 }
 
-fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
+pub(super) fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
     ExploreOptions {
         plans,
         first: 1,
@@ -55,7 +55,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
 }
 
 /// The result of an exploration to its end.
-fn whole(what: &ExploreOptions<'_>, run: RunSeed<'_>) -> Exploration {
+pub(super) fn whole(what: &ExploreOptions<'_>, run: RunSeed<'_>) -> Exploration {
     explore(what, run, &mut StopAfter(u64::MAX))
 }
 

@@ -2,51 +2,30 @@
 //! fails again, a corpus is resumed, and drawn flows are possible.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Interrupt, Point, Progress, Subject, Trial, Violation};
+use sim_model::outcome::{Interrupt, Point, Progress, Subject, Violation};
 use sim_model::plan::{Fault, FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
 use sim_scenario::{annotated, load, parse, to_yaml};
-use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore, vary,
-};
+use sim_search::explore::{Corpus, Exploration, ExploreOptions, OnFailure, blank, vary};
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
+use super::explore::{explored, whole};
 use crate::console;
-
-struct NoListener;
-
-impl Listener for NoListener {
-    fn on_trial(&mut self, _: &Trial) {}
-
-    fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOptions<'_> {
     ExploreOptions {
-        plans,
-        first: 1,
-        count,
-        interrupt: Interrupt::default(),
-        jobs: NonZeroUsize::new(jobs).expect("some"),
-        on_failure: OnFailure::Continue,
-        seek: None,
-        recipe: Recipe::default(),
         guided: Some(corpus),
-        also_judge: None,
+        ..explored(plans, count, jobs)
     }
 }
 
 fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
-    explore(&guided(plans, count, 2, corpus), &run_seed, &mut NoListener)
+    whole(&guided(plans, count, 2, corpus), &run_seed)
 }
 
 fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
@@ -59,7 +38,7 @@ fn the_number_of_threads_changes_nothing() {
     let plans = [blank()];
     let [one, many] = [1, 3].map(|jobs| {
         let what = guided(&plans, 34, jobs, Corpus::default());
-        explore(&what, &run_seed, &mut NoListener)
+        whole(&what, &run_seed)
     });
     assert_eq!((one.tried, one.runs), (34, many.runs));
     assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
@@ -123,7 +102,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
-    let found = explore(&what, &run_seed, &mut NoListener);
+    let found = whole(&what, &run_seed);
     let failure = found.failures.first().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));

@@ -126,15 +126,13 @@ fn anything(property: &str) -> bool {
 
 /// What a client received for the first time, and its place.
 fn received<'r>(record: &Record<'r>) -> Option<(u64, InboxEvent<'r>)> {
-    match record.what {
-        ClientEvent::Received {
-            seq,
-            event,
-            first: true,
-            ..
-        } => Some((seq, event)),
-        _ => None,
-    }
+    let ClientEvent::Received {
+        seq, event, first, ..
+    } = record.what
+    else {
+        return None;
+    };
+    first.then_some((seq, event))
 }
 
 /// The judge observes another event instead of the received one, or another place.
@@ -239,28 +237,22 @@ fn answered<'a>(
 fn another_answer_than_the_one_of_the_journal_is_found() {
     // The entry is there, with another decision.
     let another = |name: &str| !["durability", "nothing"].contains(&name);
-    let sent: fn(&mut Reply) -> bool = |reply| match reply {
-        Reply::Sent { room_seq, .. } => {
-            room_seq.0 += 1_000;
-            true
-        }
-        _ => false,
-    };
-    let draft: fn(&mut Reply) -> bool = |reply| match reply {
-        Reply::Draft { length, .. } => {
-            *length += 1;
-            true
-        }
-        _ => false,
-    };
-    for change in [sent, draft] {
+    let is_sent: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Sent { .. });
+    let is_draft: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Draft { .. });
+    for is_meant in [is_sent, is_draft] {
         finds("brief", 5, another, &|record, judge| {
             answered(record, judge, |answer| {
                 let mut other = answer.clone();
                 let Response::Done(reply) = &mut other else {
                     return None;
                 };
-                change(reply).then_some(other)
+                let is_changed = is_meant(reply);
+                if let Reply::Sent { room_seq, .. } = reply {
+                    room_seq.0 += 1_000;
+                } else if let Reply::Draft { length, .. } = reply {
+                    *length += 1;
+                }
+                is_changed.then_some(other)
             })
         });
     }

@@ -275,11 +275,8 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
 
 /// A call that was refused because of too many calls.
 fn too_many(record: &Record<'_>) -> bool {
-    let why = |what| match what {
-        ClientEvent::Retried { why, .. } => Some(why),
-        _ => None,
-    };
-    matches!(why(record.what), Some(Retry::PutOff))
+    let put_off = Retry::PutOff;
+    matches!(record.what, ClientEvent::Retried { why, .. } if why == put_off)
 }
 
 #[test]

@@ -219,17 +219,15 @@ fn read_early_and_typed_late(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let early = Seen(|record| match record.what {
-        ClientEvent::Called { op, .. } if op.kind() == OpKind::Check => {
-            op.hold() == Span::ZERO && record.at < START + Span::secs(2)
-        }
-        _ => false,
+    let early = Seen(|record| {
+        let is_early = record.at < START + Span::secs(2);
+        let reads = |op: &Op| op.kind() == OpKind::Check && op.hold() == Span::ZERO;
+        matches!(record.what, ClientEvent::Called { op, .. } if is_early && reads(op))
     });
-    let late = Seen(|record| match record.what {
-        ClientEvent::Called { op, .. } if op.kind() == OpKind::Typing => {
-            record.at > START + Span::secs(4)
-        }
-        _ => false,
+    let late = Seen(|record| {
+        let is_late = record.at > START + Span::secs(4);
+        let types = |op: &Op| op.kind() == OpKind::Typing;
+        matches!(record.what, ClientEvent::Called { op, .. } if is_late && types(op))
     });
     let mut outcome = run_by_rule(early, plan, seed, progress, also);
     let late = run_by_rule(late, plan, seed, progress, None);

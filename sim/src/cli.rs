@@ -24,10 +24,10 @@ use sim_model::outcome::PANIC;
 use sim_model::recipe::Recipe;
 
 pub use calibrate::CalibrateArgs;
-pub use compare::{CompareArgs, Percent};
+pub use compare::CompareArgs;
 pub use exhaust::{ExhaustArgs, WorldChoice};
 pub use explore::ExploreArgs;
-pub use live::LiveArgs;
+pub use live::{AccessArgs, LiveArgs};
 pub use replay::ReplayArgs;
 
 const ABOUT: &str = "\
@@ -51,7 +51,7 @@ struct Cli {
 }
 
 /// A parsed command line.
-#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Subcommand)]
 pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
@@ -67,13 +67,21 @@ pub enum Invocation {
     Shrink(ShrinkArgs),
     /// Check scenarios without running them
     #[command(after_help = include_str!("cli/help/validate.txt").trim_ascii_end())]
-    Validate(ValidateArgs),
+    Validate {
+        /// Scenario files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Print the JSON Schema of scenario files
     #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
     /// Explain a term: a metric, a property, a step, a fault
     #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
-    Explain(ExplainArgs),
+    Explain {
+        /// A property, metric, figure, step, fault, point, key or exit code
+        #[arg(value_name = "TERM")]
+        term: Vec<String>,
+    },
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),
@@ -214,22 +222,6 @@ fn time(text: &str) -> Result<Duration, String> {
     Span::parse(text).map(|span| Duration::from_micros(span.0))
 }
 
-/// What to check.
-#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct ValidateArgs {
-    /// Scenario files
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
-}
-
-/// The term to explain.
-#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExplainArgs {
-    /// A property, metric, figure, step, fault, point, key or exit code
-    #[arg(value_name = "TERM")]
-    pub term: Vec<String>,
-}
-
 /// The completions of a shell.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
@@ -320,33 +312,24 @@ fn check_run(run: &RunArgs) -> Result<(), String> {
     let files = run.files.len() > 1;
     let seeds = run.seeds.is_some_and(|seeds| seeds.get() > 1);
     let trace = run.trace.is_some();
-    refuse([
-        (
-            trace && files,
-            "--trace follows one run: name one scenario file",
-        ),
-        (
-            trace && seeds,
-            "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1",
-        ),
-        (
-            run.follow.is_some() && !trace && run.report.is_none(),
-            "--follow is for a trace or a report: name one with --trace or --report",
-        ),
-        (
-            run.recipe.is_some() && (files || seeds),
-            "--recipe is of one run: name one scenario file and one seed",
-        ),
-    ])?;
+    let one = "--trace follows one run: name one scenario file";
+    refuse(trace && files, one)?;
+    let one = "--trace follows one run: leave --seeds (or SIM_SEEDS) at 1";
+    refuse(trace && seeds, one)?;
+    let nowhere = run.follow.is_some() && !trace && run.report.is_none();
+    let name = "--follow is for a trace or a report: name one with --trace or --report";
+    refuse(nowhere, name)?;
+    let several = run.recipe.is_some() && (files || seeds);
+    let name = "--recipe is of one run: name one scenario file and one seed";
+    refuse(several, name)?;
     live::check(run)
 }
 
-/// The sentence of the first rule that is broken.
-fn refuse<const N: usize>(rules: [(bool, &str); N]) -> Result<(), String> {
-    let mut rules = rules.into_iter();
-    match rules.find(|(is_broken, _)| *is_broken) {
-        Some((_, sentence)) => Err(sentence.to_owned()),
-        None => Ok(()),
+/// The sentence of a rule, if it is broken.
+fn refuse(is_broken: bool, sentence: &str) -> Result<(), String> {
+    match is_broken {
+        true => Err(sentence.to_owned()),
+        false => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
+use crate::cli::{self, Invocation, RunArgs};
 use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION, output};
 use serde::Serialize;
@@ -218,12 +218,12 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result
         Invocation::Serve(arguments) => serve(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
-        Invocation::Validate(arguments) => Ok(validate(arguments, console)),
+        Invocation::Validate { files } => Ok(validate(files, console)),
         Invocation::Schema => {
             console.say(&format!("{:#}\n", sim_scenario::schema()));
             Ok(0)
         }
-        Invocation::Explain(arguments) => explain::explain(arguments, console),
+        Invocation::Explain { term } => explain::explain(term, console),
         Invocation::Exhaust(arguments) => exhaust::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
@@ -240,9 +240,9 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result
     }
 }
 
-fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
+fn validate(files: &[PathBuf], console: &mut Console<'_>) -> u8 {
     let mut code = 0;
-    for path in &arguments.files {
+    for path in files {
         match load(path, console) {
             Ok(plan) => {
                 console.say(&format!("{}: ok ({})\n", path.display(), plan.name));
@@ -348,7 +348,8 @@ fn run_watched(
         }
     }
     if runs.len() > 1 && view.detail != Detail::Quiet {
-        console.show(json, &summary(&runs, code, &view));
+        let summary = sim_report::summary(&runs, code, &view);
+        console.show(json, &format!("\n\n{summary}"));
     }
     Ok(write_all(arguments, &runs, code, console))
 }
@@ -360,7 +361,7 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
     let origin = Origin::new(version, COMMIT, console.cores, console.started);
     let json = || sim_report::json(&results, code, &origin);
     let junit = || Ok(sim_report::junit(runs));
-    let page = || sim_report::html(runs, VERSION);
+    let page = || Ok(sim_report::html(runs, VERSION));
     let written = [
         console.write(arguments.json.as_deref(), json, code),
         console.write(arguments.junit.as_deref(), junit, code),
@@ -400,17 +401,6 @@ fn detail(quiet: bool, verbose: bool) -> Detail {
 
 fn is_stdout(path: Option<&Path>) -> bool {
     path == Some(Path::new("-"))
-}
-
-/// The summary of several scenarios: a line for each, and one for all.
-fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
-    let mut text = String::from("\n\n");
-    for run in runs {
-        text.push_str(&sim_report::verdict_line(run, view));
-    }
-    let codes: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    text.push_str(&sim_report::closing(&codes, code, view));
-    text
 }
 
 /// Loads a plan. An error is printed.

@@ -118,7 +118,7 @@ impl ReportServer {
     pub fn finish(&self, runs: &[FinishedRun]) {
         let mut shown = lock(&self.shown);
         shown.running = None;
-        shown.done = sim_report::report_data(runs, VERSION).ok();
+        shown.done = Some(sim_report::report_data(runs, VERSION));
     }
 }
 
@@ -139,7 +139,7 @@ fn data(shown: &Mutex<Shown>) -> String {
     let shown = lock(shown);
     if let Some((running, series)) = &shown.running {
         let series = lock(series).series();
-        return sim_report::running_data(running, &series, VERSION).unwrap_or_default();
+        return sim_report::running_data(running, &series, VERSION);
     }
     shown.done.clone().unwrap_or_else(|| "{}".to_owned())
 }

@@ -73,15 +73,6 @@ pub struct Term {
     pub texts: Vec<(String, String)>,
 }
 
-/// What was found for a word.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found<'t> {
-    /// Terms of this name, or with it as a part of the name, or else in their texts.
-    Terms(Vec<&'t Term>),
-    /// None, and perhaps the term that was meant.
-    Nothing(Option<&'t str>),
-}
-
 /// All terms, by group.
 #[must_use]
 pub fn all() -> Vec<Term> {
@@ -94,14 +85,16 @@ pub fn all() -> Vec<Term> {
     tables.chain(words).collect()
 }
 
-/// Looks a word up.
-#[must_use]
-pub fn find<'t>(terms: &'t [Term], word: &str) -> Found<'t> {
+/// The terms of this name, or with it as a part of the name, or else in their texts.
+///
+/// # Errors
+/// There are none. Perhaps the term that was meant.
+pub fn find<'t>(terms: &'t [Term], word: &str) -> Result<Vec<&'t Term>, Option<&'t str>> {
     let word = word.trim().to_lowercase();
     let word = word.strip_prefix("exit ").unwrap_or(&word);
     let those = |is_meant: &dyn Fn(&Term) -> bool| {
         let those: Vec<&Term> = terms.iter().filter(|term| is_meant(term)).collect();
-        (!those.is_empty() && those.len() <= SHOWN).then_some(Found::Terms(those))
+        (!those.is_empty() && those.len() <= SHOWN).then_some(those)
     };
     let part = |term: &Term| term.name.split(['_', '.', ' ']).any(|part| part == word);
     let names: Vec<&str> = terms.iter().map(|term| term.name.as_str()).collect();
@@ -110,12 +103,13 @@ pub fn find<'t>(terms: &'t [Term], word: &str) -> Found<'t> {
         let mut texts = term.texts.iter().flat_map(|(_, text)| text.split(letters));
         texts.any(|one| one.to_lowercase() == word)
     };
-    those(&|term| term.name == word)
-        .or_else(|| those(&part))
-        .unwrap_or_else(|| match sim_scenario::closest(word, &names) {
-            Some(name) => Found::Nothing(Some(name)),
-            None => those(&told).unwrap_or(Found::Nothing(None)),
-        })
+    if let Some(named) = those(&|term| term.name == word).or_else(|| those(&part)) {
+        return Ok(named);
+    }
+    match sim_scenario::closest(word, &names) {
+        Some(name) => Err(Some(name)),
+        None => those(&told).ok_or(None),
+    }
 }
 
 /// The rows of the table of a group.
@@ -234,13 +228,13 @@ mod tests {
     use sim_model::plan::Metric;
     use sim_model::protocol::OpKind;
 
-    fn names(found: &Found<'_>) -> Vec<String> {
+    fn names(found: Result<Vec<&Term>, Option<&str>>) -> Vec<String> {
         match found {
-            Found::Terms(terms) => terms
+            Ok(terms) => terms
                 .iter()
                 .map(|term| format!("{}: {}", term.group, term.name))
                 .collect(),
-            Found::Nothing(meant) => meant.iter().map(|name| format!("{name}?")).collect(),
+            Err(meant) => meant.iter().map(|name| format!("{name}?")).collect(),
         }
     }
 
@@ -293,7 +287,7 @@ mod tests {
     #[test]
     fn a_word_is_found_by_its_name_its_parts_or_its_texts() {
         let terms = all();
-        let found = |word: &str| names(&find(&terms, word)).join(", ");
+        let found = |word: &str| names(find(&terms, word)).join(", ");
         assert_eq!(found("jain"), "figures: jain");
         assert_eq!(found("exit 99"), "exit codes: 99");
         assert_eq!(found("Stick_Wait"), "metrics: stick_wait");

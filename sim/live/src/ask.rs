@@ -26,6 +26,16 @@ pub(super) struct Ask {
 const ALL_MEMBERS: usize = 1_000;
 
 impl Ask {
+    /// A call without a request key.
+    pub(super) const fn new(handle: Option<Arc<str>>, op: Op) -> Self {
+        Self {
+            handle,
+            key: None,
+            op,
+            room: None,
+        }
+    }
+
     /// The operation's arguments. Plain HTTP has the handle in a header, and another name for the
     /// wait.
     pub(super) fn arguments(&self, names: &Names, protocol: Protocol) -> Value {
@@ -111,10 +121,8 @@ mod tests {
 
     fn ask(op: Op) -> Ask {
         Ask {
-            handle: Some("h_1".into()),
-            key: None,
-            op,
             room: Some(Room(4)),
+            ..Ask::new(Some("h_1".into()), op)
         }
     }
 

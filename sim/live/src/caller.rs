@@ -18,7 +18,7 @@ use super::nemesis;
 use super::reply::{ParsedPage, ParsedReply, Reader, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
-use super::wire::{Connector, HttpAnswer, Wire, WireError, json};
+use super::wire::{Connector, HttpAnswer, Wire, json};
 use sim_model::protocol::Refusal;
 
 /// State shared by all tasks.
@@ -51,10 +51,8 @@ pub(super) enum CallerRequest {
     Inbox { inbox: Arc<str>, after: u64 },
     /// The cheapest request of the protocol.
     Least,
-    /// Unregistering a participant.
-    Unregister { handle: Arc<str> },
-    /// Ending a session.
-    EndSession { id: Arc<str> },
+    /// A request without a session.
+    Alone(Written),
 }
 
 /// A message from the network.
@@ -71,7 +69,7 @@ pub(super) enum Message {
     /// A request was answered, or no answer came, and none will.
     Ended {
         ticket: u64,
-        result: Result<Answered, WireError>,
+        result: Result<Answered, String>,
     },
     /// Something happened to a client's stream of this number.
     Stream {
@@ -80,7 +78,7 @@ pub(super) enum Message {
         news: StreamNews,
     },
     /// The target was asked whether it is there.
-    Asked(Result<(), WireError>),
+    Asked(Result<(), String>),
     /// The nemesis wrote a line, or will write none.
     Nemesis(nemesis::Output),
 }
@@ -155,14 +153,12 @@ async fn perform(
     ticket: u64,
     session: &Session,
     want: CallerRequest,
-) -> Result<Answered, WireError> {
-    let door = session.door(net).1;
+) -> Result<Answered, String> {
     let mut page = None;
     match want {
         CallerRequest::Call(ask) => {
-            let write = |session: Option<&str>| net.writer.call(ticket, &ask, session);
-            let answer = in_session(net, wire, session, write).await?;
-            return Ok(Answered::Call(Box::new(read(net, &ask, &answer)?)));
+            let reply = call(net, wire, session, (ticket, &ask)).await?;
+            return Ok(Answered::Call(Box::new(reply)));
         }
         CallerRequest::Inbox { inbox, after } => {
             let place = (&*inbox, after);
@@ -173,22 +169,29 @@ async fn perform(
             let write = |session: Option<&str>| net.writer.least(ticket, session);
             in_session(net, wire, session, write).await?;
         }
-        CallerRequest::Unregister { handle } => {
-            let request = net.writer.unregister(&handle);
+        CallerRequest::Alone(request) => {
+            let door = session.door(net).1;
             let reply = wire.exchange(&net.connector, door, request).await?;
             let body: Value = serde_json::from_slice(reply.body()).unwrap_or_default();
             let is_gone = body["error"]["code"] == "unknown_handle";
             let status = reply.status();
             if !(status.is_success() || is_gone) {
-                return Err(WireError(format!("/unregister is answered {status}")));
+                return Err(format!("it is answered {status}"));
             }
-        }
-        CallerRequest::EndSession { id } => {
-            let request = net.writer.end_session(&id);
-            wire.exchange(&net.connector, door, request).await?;
         }
     }
     Ok(Answered::Page(page))
+}
+
+/// Makes an attempt of a call, and parses its answer.
+async fn call(
+    net: &CallerContext,
+    wire: &mut Wire,
+    session: &Session,
+    (ticket, ask): (u64, &Ask),
+) -> Result<ParsedReply, String> {
+    let write = |session: Option<&str>| net.writer.call(ticket, ask, session);
+    read(net, ask, &in_session(net, wire, session, write).await?)
 }
 
 /// The number of successful answers to one repeated call, the beginning, and the end.
@@ -225,53 +228,43 @@ async fn again(
     session: &Session,
     ask: &Ask,
 ) -> Result<(), String> {
-    let write = |session: Option<&str>| net.writer.call(0, ask, session);
-    let answer = in_session(net, wire, session, write).await;
-    let reply = answer.and_then(|answer| read(net, ask, &answer));
-    match reply.map_err(|why| why.0)?.outcome {
+    match call(net, wire, session, (0, ask)).await?.outcome {
         Ok(_) => Ok(()),
         Err(refusal) => Err(format!("{} was refused: {}", ask.op.tool(), refusal.code)),
     }
 }
 
-/// Makes a request at the client's server. If no answer comes, the client's next request goes to the
-/// next one: it repeats a call with the request key that it had, so that both are one.
+/// Makes a request at the client's server, in the client's session if the protocol has sessions. If no
+/// answer comes, the client's next request goes to the next one: it repeats a call with the request key
+/// that it had, so that both are one.
 async fn in_session(
     net: &CallerContext,
     wire: &mut Wire,
     session: &Session,
     write: impl Fn(Option<&str>) -> Written,
-) -> Result<HttpAnswer, WireError> {
-    let (moves, _) = session.door(net);
-    let answer = at_door(net, wire, session, write).await;
+) -> Result<HttpAnswer, String> {
+    let connector = &net.connector;
+    let (moves, door) = session.door(net);
+    let answer = async {
+        if net.writer.protocol != Protocol::Mcp20251125 {
+            return wire.exchange(connector, door, write(None)).await;
+        }
+        let (door, id) = session.id(net, wire).await?;
+        let answer = wire.exchange(connector, door, write(Some(&id))).await?;
+        if answer.status() != StatusCode::NOT_FOUND {
+            return Ok(answer);
+        }
+        // A session that the server has forgotten is opened at the next one.
+        session.forget(&id).await;
+        session.leave(moves);
+        let (door, id) = session.id(net, wire).await?;
+        wire.exchange(connector, door, write(Some(&id))).await
+    };
+    let answer = answer.await;
     if answer.is_err() {
         session.leave(moves);
     }
     answer
-}
-
-/// Makes a request, in the client's session if the protocol has sessions. A session that the server
-/// has forgotten is opened at the next one.
-async fn at_door(
-    net: &CallerContext,
-    wire: &mut Wire,
-    session: &Session,
-    write: impl Fn(Option<&str>) -> Written,
-) -> Result<HttpAnswer, WireError> {
-    let connector = &net.connector;
-    let (moves, door) = session.door(net);
-    if net.writer.protocol != Protocol::Mcp20251125 {
-        return wire.exchange(connector, door, write(None)).await;
-    }
-    let (door, id) = session.id(net, wire).await?;
-    let answer = wire.exchange(connector, door, write(Some(&id))).await?;
-    if answer.status() != StatusCode::NOT_FOUND {
-        return Ok(answer);
-    }
-    session.forget(&id).await;
-    session.leave(moves);
-    let (door, id) = session.id(net, wire).await?;
-    wire.exchange(connector, door, write(Some(&id))).await
 }
 
 impl Session {
@@ -306,7 +299,7 @@ impl Session {
         &self,
         net: &CallerContext,
         wire: &mut Wire,
-    ) -> Result<(usize, Arc<str>), WireError> {
+    ) -> Result<(usize, Arc<str>), String> {
         let mut id = self.id.lock().await;
         let (moves, door) = self.door(net);
         if let Some((opened, id)) = &*id
@@ -321,9 +314,7 @@ impl Session {
         let given = given.and_then(|given| given.to_str().ok());
         let given: Arc<str> = given.map(Into::into).ok_or_else(|| {
             let status = hello.status();
-            WireError(format!(
-                "initialize was answered with {status} and no session"
-            ))
+            format!("initialize was answered with {status} and no session")
         })?;
         wire.exchange(connector, door, net.writer.initialized(&given))
             .await?;
@@ -352,7 +343,7 @@ pub(super) fn read(
     net: &CallerContext,
     ask: &Ask,
     answer: &HttpAnswer,
-) -> Result<ParsedReply, WireError> {
+) -> Result<ParsedReply, String> {
     let json = json(answer).unwrap_or_default();
     let body: Value = serde_json::from_slice(json).unwrap_or_default();
     let content = match net.writer.protocol {
@@ -371,7 +362,7 @@ pub(super) fn read(
         return Ok(refused(code(&format!("http_{}", status.as_u16())), None));
     }
     let text: String = String::from_utf8_lossy(json).chars().take(120).collect();
-    Err(WireError(format!("{tool} was answered {status}: {text}")))
+    Err(format!("{tool} was answered {status}: {text}"))
 }
 
 /// The page in an answer to `resources/read`.

@@ -63,18 +63,10 @@ pub(super) struct Stream {
     pub(super) session: Arc<Session>,
     /// The last event that was read for the stream.
     pub(super) cursor: u64,
-    pub(super) reading: Reading,
-}
-
-/// The page in progress, for protocols that do not push events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    /// No page is being read.
-    Idle,
-    /// This request reads a page.
-    Page { ticket: u64 },
-    /// This request reads a page, and the inbox has grown since it was sent.
-    PageAndMore { ticket: u64 },
+    /// The request that reads a page, for protocols that do not push events.
+    pub(super) reading: Option<u64>,
+    /// Whether the inbox has grown since that was sent.
+    pub(super) has_grown: bool,
 }
 
 impl Drop for Stream {

@@ -1,12 +1,12 @@
 //! Events of an inbox: from servers' JSON to clients' words.
 
-use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use std::sync::Arc;
 
-use serde_json::Value;
+use chat_types::{Seq, Span, Time};
 
 use super::clock::{Clock, timestamp};
 use super::names::Names;
+use super::shape::{EventJson, LostJson, WhoJson};
 use sim_model::protocol::{
     Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User,
 };
@@ -29,16 +29,15 @@ enum Item {
 
 impl Received {
     /// Parses an event. Notices have no place in the inbox, and give none.
-    pub(super) fn read(json: &Value, names: &Names, clock: &Clock) -> Option<Self> {
-        let number = |key: &str| json[key].as_u64();
-        let seq = number("seq")?;
-        let at = json["timestamp"].as_str().and_then(timestamp);
+    pub(super) fn read(json: &EventJson, names: &Names, clock: &Clock) -> Option<Self> {
+        let seq = json.seq?;
+        let at = json.timestamp.as_deref().and_then(timestamp);
         let sent_at = at.map(|at| clock.of_server(at));
         // Of an event of an unknown kind only the place is known: it counts as a gap.
-        let bounds =
-            ["from_seq", "to_seq"].map(|key| number(key).filter(|_| json["type"] == "gap"));
-        let [from, to] = bounds.map(|bound| Seq(bound.unwrap_or(seq)));
-        let rooms = json["rooms"].as_array().into_iter().flatten();
+        let is_gap = json.kind.as_deref() == Some("gap");
+        let bounds = [json.from_seq, json.to_seq].map(|bound| bound.filter(|_| is_gap));
+        let [from, to] = bounds.map(|bound| bound.unwrap_or(Seq(seq)));
+        let rooms = json.rooms.iter().flatten();
         let rooms = rooms.map(|lost| lost_range(lost, names));
         let item = event(json, names, sent_at.unwrap_or_default()).map_or_else(
             || {
@@ -94,43 +93,42 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// The event, at this instant; none for a gap, or if a part is missing.
-fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
-    let text = |key: &str| json[key].as_str();
-    let who = |key: &str| names.who(&json[key]);
-    let user = || who("user");
-    let number = |key: &str| json[key].as_u64();
-    let epoch = || number("epoch").map(Epoch);
-    let why = || Arc::from(text("reason").unwrap_or_default());
-    let body = match text("type")? {
-        "chatroom.found" => Body::Found([who("partner")?, who("partner")?]),
+fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
+    let who = |who: &Option<WhoJson>| who.as_ref().map(|who| names.who(who));
+    let (user, partner) = (|| who(&json.user), || who(&json.partner));
+    let why = || Arc::from(json.reason.as_deref().unwrap_or_default());
+    let body = match json.kind.as_deref()? {
+        "chatroom.found" => Body::Found([partner()?, partner()?]),
         "message.received" => Body::Message {
-            sender: who("sender")?,
-            text: said(text("message").unwrap_or_default()).into(),
-            epoch: epoch(),
+            sender: who(&json.sender)?,
+            text: said(json.message.as_deref().unwrap_or_default()).into(),
+            epoch: json.epoch,
         },
-        "partner.disconnected" => Body::PartnerDisconnected(EndReason::named(text("reason")?)?),
-        "partner.away" => Body::PartnerAway(who("partner")?),
-        "partner.reconnected" => Body::PartnerReconnected(who("partner")?),
+        "partner.disconnected" => {
+            Body::PartnerDisconnected(EndReason::named(json.reason.as_deref()?)?)
+        }
+        "partner.away" => Body::PartnerAway(partner()?),
+        "partner.reconnected" => Body::PartnerReconnected(partner()?),
         "user.joined" => Body::Joined(user()?),
         "user.left" => Body::Left(user()?),
         "user.away" => Body::Away(user()?),
         "user.back" => Body::Back(user()?),
         "stick.claimed" => Body::StickClaimed {
             user: user()?,
-            place: u32::try_from(number("place")?).ok()?,
+            place: json.place?,
         },
         "stick.granted" => Body::StickGranted {
             user: user()?,
-            epoch: epoch()?,
-            lease: Span::secs(number("lease_seconds").unwrap_or_default()),
+            epoch: json.epoch?,
+            lease: Span::secs(json.lease_seconds.unwrap_or_default()),
         },
         "stick.released" => Body::StickReleased {
             user: user()?,
-            epoch: epoch()?,
+            epoch: json.epoch?,
         },
         "stick.expired" => Body::StickExpired {
             user: user()?,
-            epoch: epoch()?,
+            epoch: json.epoch?,
         },
         "moderation.muted" => Body::Muted {
             user: user()?,
@@ -144,40 +142,39 @@ fn event(json: &Value, names: &Names, at: Time) -> Option<Event> {
         _ => return None,
     };
     Some(Event {
-        room: names.room(text("room_id")?),
-        room_seq: RoomSeq(number("room_seq")?),
+        room: names.room(json.room_id.as_deref()?),
+        room_seq: json.room_seq?,
         at,
         body,
     })
 }
 
-fn lost_range(lost: &Value, names: &Names) -> LostRange {
-    let text = |key: &str| lost[key].as_str();
-    let number = |key: &str| lost[key].as_u64().unwrap_or_default();
-    let flag = |key: &str| lost[key].as_bool().unwrap_or_default();
-    let epoch = Epoch(number("epoch"));
+fn lost_range(lost: &LostJson, names: &Names) -> LostRange {
+    let epoch = lost.epoch.unwrap_or_default();
+    let stick = lost.stick.as_deref();
     let sticks = [
         StickLoss::Granted(epoch),
         StickLoss::Released(epoch),
         StickLoss::Expired(epoch),
     ];
     LostRange {
-        room: names.room(text("room_id").unwrap_or_default()),
-        from: RoomSeq(number("from_room_seq")),
-        to: RoomSeq(number("to_room_seq")),
-        messages: number("messages"),
-        you: text("you").and_then(Membership::named),
-        members_changed: flag("members_changed"),
-        stick: sticks.into_iter().find(|loss| lost["stick"] == loss.name()),
-        stick_changed: flag("stick_changed"),
-        ended: text("ended").and_then(EndReason::named),
+        room: names.room(lost.room_id.as_deref().unwrap_or_default()),
+        from: lost.from_room_seq.unwrap_or_default(),
+        to: lost.to_room_seq.unwrap_or_default(),
+        messages: lost.messages.unwrap_or_default(),
+        you: lost.you.as_deref().and_then(Membership::named),
+        members_changed: lost.members_changed.unwrap_or_default(),
+        stick: sticks.into_iter().find(|loss| stick == Some(loss.name())),
+        stick_changed: lost.stick_changed.unwrap_or_default(),
+        ended: lost.ended.as_deref().and_then(EndReason::named),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use chat_types::{RoomId, Who};
-    use serde_json::json;
+    use chat_types::{Epoch, RoomId, RoomSeq, Who};
+    use serde::Deserialize as _;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -190,7 +187,8 @@ mod tests {
     }
 
     fn read(value: &Value) -> Option<Received> {
-        Received::read(value, &Names::new(0), &Clock::start())
+        let event = EventJson::deserialize(value).unwrap();
+        Received::read(&event, &Names::new(0), &Clock::start())
     }
 
     #[test]

@@ -65,14 +65,13 @@ use load_runner::LoadRunner;
 use names::Names;
 use nemesis::Nemesis;
 use pool::Pool;
-use prepare::{Prepared, prepare};
+use prepare::prepare;
 use probe::probe_all;
 use request::Writer;
 use wire::Connector;
 
 pub use calibrate::calibrate;
-pub use nemesis::NemesisCommand;
-pub use prepare::{RateScale, needed_faults};
+pub use prepare::{RateScale, Ready, needed_faults};
 pub use target::{Protocol, Target, Token};
 
 /// A generous number of open files other than connections.
@@ -96,8 +95,8 @@ pub struct Options {
     pub scale: RateScale,
     /// The configuration by which the server is judged.
     pub server: Config,
-    /// The program that makes faults during the run.
-    pub nemesis: Option<NemesisCommand>,
+    /// The program that makes faults during the run, and its arguments, with a space between two.
+    pub nemesis: Option<String>,
 }
 
 /// Reports the entries of the server's journal, and returns their number.
@@ -124,15 +123,6 @@ fn no_journal(why: String) -> LiveError {
     ))
 }
 
-/// A scenario adapted to a server.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    options: Options,
-    prepared: Prepared,
-    /// Remarks on what is unknown about the server.
-    remarks: Vec<String>,
-}
-
 /// One run of it.
 #[derive(Debug)]
 pub struct LiveOutcome {
@@ -140,14 +130,6 @@ pub struct LiveOutcome {
     pub outcome: SeedOutcome,
     /// The results specific to a live run.
     pub live: LiveResult,
-}
-
-impl Ready {
-    /// The scenario as it runs.
-    #[must_use]
-    pub const fn plan(&self) -> &Plan {
-        &self.prepared.plan
-    }
 }
 
 fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
@@ -168,9 +150,9 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
     let tools = probe_all(&pool, &options.target)?;
-    let prepared = prepare(plan, options, &tools);
-    let mut lacking = prepared.lacking.clone();
-    let nobody = match &prepared.plan.workload {
+    let ready = prepare(plan, options, &tools);
+    let mut lacking = ready.lacking.clone();
+    let nobody = match &ready.plan.workload {
         Workload::Phases { personas, .. } => personas.is_empty(),
         Workload::Steps { .. } => !lacking.is_empty(),
     };
@@ -184,13 +166,7 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         let why = format!("{target} lacks what every user of the scenario needs: {lacking}");
         return Err(LiveError::Target(why));
     }
-    let is_unknown = tools.0.is_none();
-    let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
-    Ok(Ready {
-        options: options.clone(),
-        prepared,
-        remarks: remark.into_iter().collect(),
-    })
+    Ok(ready)
 }
 
 /// Raises the limit of open files, and returns it.
@@ -210,7 +186,7 @@ pub fn run(
     journal: Option<&Journal<'_>>,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> Result<LiveOutcome, LiveError> {
-    let plan = &ready.prepared.plan;
+    let plan = &ready.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
     let judge = match journal {
@@ -292,7 +268,7 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
 }
 
 fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
-    let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
+    let (options, metrics) = (&ready.options, &runner.metrics);
     let (offered, achieved) = metrics.throughput.each_second(now);
     let mut live = LiveResult {
         target: options.target.to_string(),
@@ -308,9 +284,9 @@ fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveRes
         uncorrected: ["message_latency", "request_latency"]
             .map(|name| (name.to_owned(), metrics.uncorrected(name)))
             .into(),
-        ignored: prepared.ignored.clone(),
-        lacking: prepared.lacking.clone(),
-        left_out: prepared.left_out.clone(),
+        ignored: ready.ignored.clone(),
+        lacking: ready.lacking.clone(),
+        left_out: ready.left_out.clone(),
         driver_busy: metrics.load.busy(runner.pool.threads()),
         lost: runner.lost.clone(),
         nemesis: runner.nemesis.as_ref().map(|one| one.record.clone()),

@@ -18,7 +18,7 @@ use tokio_stream::StreamExt as _;
 use super::caller::{CallerContext, Message, Session, StreamNews};
 use super::names::code;
 use super::target::Protocol;
-use super::wire::{Wire, WireError, is_stream, open_stream};
+use super::wire::{Wire, is_stream, open_stream};
 use sim_model::protocol::{Command, Op, Refusal};
 
 /// The time after which a slow reader looks again whether it is one.
@@ -78,7 +78,7 @@ async fn follow(
     net: &CallerContext,
     opening: &Opening,
     mut door: usize,
-) -> Result<Option<Refusal>, WireError> {
+) -> Result<Option<Refusal>, String> {
     let (connector, writer) = (&net.connector, &net.writer);
     let mut session = None;
     let request = match (writer.protocol, &opening.inbox) {

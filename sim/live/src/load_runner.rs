@@ -78,13 +78,6 @@ enum Phase {
     Over,
 }
 
-/// The purpose of a request: a call of this client, or a page for its stream of this number.
-#[derive(Clone, Copy, Debug)]
-struct RequestPurpose {
-    agent: u32,
-    stream: Option<u32>,
-}
-
 /// All users of a run, and their requests.
 pub(super) struct LoadRunner<'a, 'o> {
     plan: &'a Plan,
@@ -100,8 +93,8 @@ pub(super) struct LoadRunner<'a, 'o> {
     /// connection for each.
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
-    /// The requests in flight.
-    requests: FxHashMap<u64, RequestPurpose>,
+    /// The client of each request in flight.
+    requests: FxHashMap<u64, u32>,
     pub(super) timeline: Timeline,
     phase: Phase,
     /// The number of clients that are not done, and of those not yet asked to drain in this round.
@@ -314,8 +307,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let now = self.clock.now();
         let agent = self.next_agent();
         self.timeline.arrive(meant.since(START));
-        let suffix = self.pool.net.writer.names.suffix();
-        let given: Arc<str> = format!("{name}{suffix}").into();
+        let given = self.pool.net.writer.names.of_run(name).into();
         let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
         let user = user.known_as(name.into());
         let door = agent as usize % self.pool.net.connector.doors();

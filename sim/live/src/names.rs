@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_types::{Code, mix};
-use serde_json::Value;
 use sim_model::user_name::FIRST_OTHER;
 
+use super::shape::WhoJson;
 use sim_model::protocol::{Room, User, Who};
 
 /// The largest number of unknown codes that are remembered.
@@ -110,16 +110,13 @@ impl Names {
         User(self.users.number(text))
     }
 
-    /// A participant as the server shows it; none if there is none.
-    pub(super) fn who(&self, who: &Value) -> Option<Arc<Who>> {
-        let [id, name] = ["user_id", "display_name"].map(|key| who[key].as_str());
-        let id = id.unwrap_or_default();
-        who.is_object().then(|| {
-            Arc::new(Who {
-                id: self.user(id),
-                chosen_id: self.users.written(id).is_none().then(|| id.into()),
-                name: name.unwrap_or_default().into(),
-            })
+    /// A participant as the server shows it.
+    pub(super) fn who(&self, who: &WhoJson) -> Arc<Who> {
+        let id = who.user_id.as_deref().unwrap_or_default();
+        Arc::new(Who {
+            id: self.user(id),
+            chosen_id: self.users.written(id).is_none().then(|| id.into()),
+            name: who.display_name.as_deref().unwrap_or_default().into(),
         })
     }
 

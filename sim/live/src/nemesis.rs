@@ -7,10 +7,8 @@
 //! code, or does not exit in time. After a failure nobody knows what still goes wrong, so the run
 //! ends.
 
-use std::fmt;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
@@ -30,10 +28,6 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 const MOST_FAULTS: usize = 10_000;
 const LONGEST_LINE: u64 = 1_000;
 const LONGEST_NAME: usize = 60;
-
-/// The command line of a nemesis: a program and its arguments, with spaces between.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NemesisCommand(Vec<String>);
 
 /// A line of its output.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -56,24 +50,6 @@ pub(super) struct Nemesis {
     ends_by: Option<Time>,
     is_silent: bool,
     pub(super) record: NemesisResult,
-}
-
-impl FromStr for NemesisCommand {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
-        match words.is_empty() {
-            true => Err("name a program".to_owned()),
-            false => Ok(Self(words)),
-        }
-    }
-}
-
-impl fmt::Display for NemesisCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(" "))
-    }
 }
 
 impl NemesisLine {
@@ -148,17 +124,15 @@ pub(super) fn mend_all(record: &mut NemesisResult, at: Span) -> Vec<String> {
 }
 
 impl Nemesis {
-    /// Starts the program. `tell` receives what it writes.
+    /// Starts the program of this command line. `tell` receives what it writes.
     ///
     /// # Errors
     /// It does not start.
-    pub(super) fn start(
-        command: &NemesisCommand,
-        tell: impl Fn(Output) + Send + 'static,
-    ) -> io::Result<Self> {
-        let mut program = Command::new(&command.0[0]);
+    pub(super) fn start(command: &str, tell: impl Fn(Output) + Send + 'static) -> io::Result<Self> {
+        let mut words = command.split(' ');
+        let mut program = Command::new(words.next().unwrap_or_default());
         program
-            .args(&command.0[1..])
+            .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         // An interrupt of the terminal ends the run, and the nemesis only after it has mended all.
@@ -176,7 +150,7 @@ impl Nemesis {
             ends_by: None,
             is_silent: false,
             record: NemesisResult {
-                command: command.to_string(),
+                command: command.to_owned(),
                 ..NemesisResult::default()
             },
         })
@@ -362,8 +336,8 @@ mod tests {
     #[cfg(unix)]
     fn a_program_that_does_not_exit_is_killed() {
         let (tell, told) = std::sync::mpsc::channel();
-        let command = "tail -f /dev/null".parse().unwrap();
-        let started = Nemesis::start(&command, move |output| tell.send(output).unwrap());
+        let command = "tail -f /dev/null";
+        let started = Nemesis::start(command, move |output| tell.send(output).unwrap());
         let mut nemesis = started.unwrap();
         nemesis.end(START);
         assert!(!nemesis.has_exited(START + MENDS_WITHIN));
@@ -374,13 +348,5 @@ mod tests {
             "did not exit within 120s after its input had ended"
         );
         assert_eq!(told.recv(), Ok(None), "its output has ended");
-    }
-
-    #[test]
-    fn a_command_is_a_program_with_arguments() {
-        let command: NemesisCommand = " sh  nemesis.sh 7 ".parse().unwrap();
-        assert_eq!(command.to_string(), "sh nemesis.sh 7");
-        assert_eq!(command.0[0], "sh");
-        assert!("  ".parse::<NemesisCommand>().is_err());
     }
 }

@@ -85,16 +85,20 @@ impl std::str::FromStr for RateScale {
     }
 }
 
-/// The adapted scenario, and what was removed.
+/// A scenario adapted to a server, and what was removed.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
-    pub(super) plan: Plan,
+pub struct Ready {
+    pub(super) options: Options,
+    /// The scenario as it runs.
+    pub plan: Plan,
     /// Parts that concern the simulated server only.
     pub(super) ignored: Vec<String>,
     /// Tools that the scenario uses and the server lacks.
     pub(super) lacking: Vec<String>,
     /// Personas that need them, and do not run.
     pub(super) left_out: Vec<String>,
+    /// Remarks on what is unknown about the server.
+    pub(super) remarks: Vec<String>,
 }
 
 /// The faults that a plan requires and that a live run cannot have.
@@ -112,7 +116,7 @@ fn is_of_clients(fault: &Fault) -> bool {
 }
 
 /// Adapts a plan to a server with these tools.
-pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> Prepared {
+pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> Ready {
     let mut plan = plan.clone();
     let ignored = ignore(&mut plan);
     plan.server = options.server.clone();
@@ -156,11 +160,15 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
             }
         }
     }
-    Prepared {
+    let is_unknown = tools.0.is_none();
+    let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
+    Ready {
+        options: options.clone(),
         plan,
         ignored,
         lacking: lacking.into_iter().collect(),
         left_out,
+        remarks: remark.into_iter().collect(),
     }
 }
 

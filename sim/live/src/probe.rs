@@ -15,7 +15,7 @@ use super::caller::{CallerContext, Session, read};
 use super::pool::Pool;
 use super::request::Written;
 use super::target::{Protocol, Target};
-use super::wire::{HttpAnswer, Wire, WireError, json as body_json};
+use super::wire::{HttpAnswer, Wire, json as body_json};
 use sim_model::protocol::{Code, Op, ReadBy};
 
 /// The time limit for each request.
@@ -98,7 +98,7 @@ impl Probed<'_> {
         })?;
         let request = net.writer.probe_request();
         let reply = wire.exchange(&net.connector, self.door, request);
-        let reply = reply.await.map_err(|WireError(why)| {
+        let reply = reply.await.map_err(|why| {
             let what = "something listens there, and does not answer HTTP";
             self.is_no_server(&format!("{what}: {why}"))
         })?;
@@ -120,7 +120,7 @@ impl Probed<'_> {
             Protocol::Mcp20251125 => {
                 let (session, mut wire) = (Session::default(), Wire::default());
                 let id = session.id(net, &mut wire).await;
-                let (_, id) = id.map_err(|why| self.is_strange(&why.0))?;
+                let (_, id) = id.map_err(|why| self.is_strange(&why))?;
                 let tools = self.of_mcp(Some(&id)).await;
                 // A session that stays open on the server does no harm.
                 let _ = self.exchange(&mut wire, net.writer.end_session(&id)).await;
@@ -131,7 +131,7 @@ impl Probed<'_> {
 
     async fn exchange(&self, wire: &mut Wire, request: Written) -> Result<HttpAnswer, LiveError> {
         let answer = wire.exchange(&self.net.connector, self.door, request);
-        answer.await.map_err(|why| self.unreachable(&why.0))
+        answer.await.map_err(|why| self.unreachable(&why))
     }
 
     fn unreachable(&self, why: &str) -> LiveError {
@@ -178,15 +178,11 @@ impl Probed<'_> {
         if !tools.has("check") {
             return Ok(());
         }
-        let ask = Ask {
-            handle: Some(NOBODY.into()),
-            key: None,
-            op: Op::check(None, Span::ZERO, ReadBy::Handle),
-            room: None,
-        };
+        let check = Op::check(None, Span::ZERO, ReadBy::Handle);
+        let ask = Ask::new(Some(NOBODY.into()), check);
         let request = net.writer.call(1, &ask, session);
         let answer = self.exchange(&mut Wire::default(), request).await?;
-        let reply = read(net, &ask, &answer).map_err(|why| self.is_strange(&why.0))?;
+        let reply = read(net, &ask, &answer).map_err(|why| self.is_strange(&why))?;
         match reply.outcome {
             Err(refusal) if refusal.is(Code::Blocked) => Err(self.refuses(BARRED)),
             Err(refusal) if refusal.code == "not_found" || refusal.code.starts_with("http_") => {

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use chat_types::{RoomSeq, Seq, Span, Time, mix_bytes};
+use chat_types::{Span, Time, Who, mix_bytes};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::clock::{Clock, timestamp};
 use super::event::{Received, said};
 use super::names::{Names, code};
-use super::shape::{is_event, is_reply};
+use super::shape::{EventJson, MemberJson, NoticeJson, PastJson, ReplyJson, WhoJson};
 use sim_model::protocol::{
-    Answer, Attendance, Body, Command, Earlier, Epoch, Event, Member, Notice, NoticeKind, Op,
-    Outcome, Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
+    Answer, Attendance, Body, Command, Earlier, Event, Member, Notice, NoticeKind, Op, Outcome,
+    Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
 };
 
 /// A client's credentials from its registration.
@@ -49,74 +50,75 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// Converts the answer to a call. None if it is invalid.
     pub(super) fn reply(&self, op: &Op, json: &Value) -> Option<ParsedReply> {
-        if !is_reply(json) {
-            return None;
-        }
-        let error = &json["error"];
-        if !error.is_null() {
-            let retry_after = error["retry_after_ms"].as_u64().map(Span::millis);
-            let mut reply = refused(
-                code(error["code"].as_str().unwrap_or_default()),
-                retry_after,
-            );
+        let json = ReplyJson::deserialize(json).ok()?;
+        if let Some(error) = json.error {
+            let retry_after = error.retry_after_ms.map(Span::millis);
+            let mut reply = refused(code(&error.code.unwrap_or_default()), retry_after);
             if let Err(refusal) = &mut reply.outcome {
-                refusal.earlier = earlier(error["earlier_attempt"].as_str());
+                let attempt = error.earlier_attempt.as_deref();
+                let mut known = [Earlier::None, Earlier::Unknown].into_iter();
+                let known = known.find(|earlier| earlier.as_str() == attempt);
+                refusal.earlier = known.unwrap_or_default();
             }
             return Some(reply);
         }
-        let response = self.response(op, json)?;
-        let handle = json["handle"].as_str().filter(|handle| !handle.is_empty());
         Some(ParsedReply {
-            outcome: Ok(response),
-            events: self.events(json),
-            credentials: handle.map(|handle| Credentials {
-                handle: handle.into(),
-                inbox: json["inbox_uri"].as_str().map(Into::into),
-            }),
+            outcome: Ok(self.response(op, &json)?),
+            events: self.events(&json),
+            credentials: json
+                .handle
+                .filter(|handle| !handle.is_empty())
+                .map(|handle| {
+                    let inbox = json.inbox_uri;
+                    Credentials { handle, inbox }
+                }),
         })
     }
 
     /// Parses a page of an inbox.
     pub(super) fn page(&self, body: &[u8]) -> Option<ParsedPage> {
-        let json: Value = serde_json::from_slice(body).ok().filter(is_reply)?;
+        let json: ReplyJson = serde_json::from_slice(body).ok()?;
         Some(ParsedPage {
             events: self.events(&json),
-            cursor: json["cursor"].as_u64()?,
-            more: json["more"].as_bool().unwrap_or(false),
+            cursor: json.cursor?.0,
+            more: json.more.unwrap_or(false),
         })
     }
 
     /// Parses a pushed event.
     pub(super) fn event(&self, text: &str) -> Option<Received> {
-        let json: Value = serde_json::from_str(text).ok().filter(is_event)?;
+        let json: EventJson = serde_json::from_str(text).ok()?;
         Received::read(&json, self.names, self.clock)
     }
 
-    fn events(&self, json: &Value) -> Vec<Received> {
-        let events = list(json, "events");
-        events
-            .filter_map(|event| Received::read(event, self.names, self.clock))
-            .collect()
+    fn events(&self, json: &ReplyJson) -> Vec<Received> {
+        let events = json.events.iter().flatten();
+        let events = events.filter_map(|event| Received::read(event, self.names, self.clock));
+        events.collect()
+    }
+
+    fn who(&self, who: &Option<WhoJson>) -> Option<Arc<Who>> {
+        who.as_ref().map(|who| self.names.who(who))
     }
 
     /// The answer of the call's kind; none if a part is missing.
-    fn response(&self, op: &Op, json: &Value) -> Option<Response> {
+    fn response(&self, op: &Op, json: &ReplyJson) -> Option<Response> {
         let read = match op {
             Op::Command(command) => return self.reply_to(command, json).map(Response::Done),
             Op::Read { read, .. } => read,
         };
-        let room = || json["room_id"].as_str().map(|id| self.names.room(id));
+        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
         Some(Response::Read(match read {
             Read::Mood => Answer::Mood {
-                stress: small(json, "stress_level")?,
-                boss_alert: small(json, "boss_alert_level")?,
+                stress: json.stress_level?,
+                boss_alert: json.boss_alert_level?,
             },
             Read::Check { .. } => {
-                let unread = json["unread"].as_u64().unwrap_or_default().max(1);
+                let unread = json.unread.unwrap_or_default().max(1);
                 // The events of the page are passed on one by one.
                 let page = Page {
-                    cursor: Seq(json["cursor"].as_u64()?),
-                    unread: if json["more"].as_bool()? { unread } else { 0 },
+                    cursor: json.cursor?,
+                    unread: if json.more? { unread } else { 0 },
                     ..Page::default()
                 };
                 let notices = self.notices(json);
@@ -127,7 +129,7 @@ impl Reader<'_> {
                 Answer::History {
                     room,
                     messages: self.messages(room, json),
-                    more: json["more"].as_bool().unwrap_or_default(),
+                    more: json.more.unwrap_or_default(),
                 }
             }
             Read::Members { room: asked } => Answer::Members {
@@ -137,22 +139,23 @@ impl Reader<'_> {
         }))
     }
 
-    fn reply_to(&self, command: &Command, json: &Value) -> Option<Reply> {
-        let user = || json["user_id"].as_str().map(|id| self.names.user(id));
-        let room = || json["room_id"].as_str().map(|id| self.names.room(id));
+    fn reply_to(&self, command: &Command, json: &ReplyJson) -> Option<Reply> {
+        let user = || json.user_id.as_deref().map(|id| self.names.user(id));
+        let is_matched = json.status.as_deref() == Some("matched");
+        let room = || json.room_id.as_deref().map(|id| self.names.room(id));
         Some(match command {
-            Command::EnterQueue { .. } if json["status"] == "matched" => Reply::Matched {
+            Command::EnterQueue { .. } if is_matched => Reply::Matched {
                 user: user()?,
                 room: room()?,
-                partner: self.names.who(&json["partner"])?,
+                partner: self.who(&json.partner)?,
             },
             Command::EnterQueue { .. } => Reply::Waiting {
                 user: user()?,
-                position: small(json, "position")?,
-                estimated_wait: json["estimated_wait_seconds"].as_u64().map(Span::secs),
+                position: json.position?,
+                estimated_wait: json.estimated_wait_seconds.map(Span::secs),
             },
             Command::LeaveQueue => Reply::LeftQueue {
-                left: if json["left"].as_bool()? {
+                left: if json.left? {
                     WasWaiting::Yes
                 } else {
                     WasWaiting::No
@@ -165,29 +168,29 @@ impl Reader<'_> {
             Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. } => {
                 Reply::Sent {
                     room: room().or(*asked)?,
-                    room_seq: RoomSeq(json["room_seq"].as_u64()?),
-                    at: self.time(json),
-                    turns_left: small(json, "turns_left"),
+                    room_seq: json.room_seq?,
+                    at: self.time(&json.timestamp),
+                    turns_left: json.turns_left,
                 }
             }
             Command::LeaveChat { .. } => Reply::LeftChat,
             Command::TalkingStick { room: asked, .. } => {
-                let holder = self.names.who(&json["holder"]);
-                let lease = json["lease_expires_in_seconds"].as_u64().map(Span::secs);
+                let holder = self.who(&json.holder);
+                let lease = json.lease_expires_in_seconds.map(Span::secs);
                 Reply::Stick {
                     room: room().or(*asked)?,
-                    place: small(json, "place")?,
-                    epoch: Epoch(json["epoch"].as_u64()?),
+                    place: json.place?,
+                    epoch: json.epoch?,
                     holder: holder.map_or(User(0), |who| who.id),
                     lease_until: self.clock.now() + lease.unwrap_or_default(),
                 }
             }
             Command::Append { .. } | Command::Undo { .. } | Command::Reset { .. } => {
-                match small(json, "draft_length") {
+                match json.draft_length {
                     Some(length) => Reply::Draft {
                         length,
-                        cut: small(json, "truncated").unwrap_or(0),
-                        suffix: json["draft_suffix"].as_str().map(Into::into),
+                        cut: json.truncated.unwrap_or(0),
+                        suffix: json.draft_suffix.clone(),
                     },
                     None => Reply::Done,
                 }
@@ -196,9 +199,9 @@ impl Reader<'_> {
                 // The answer to a registered participant does not contain its id.
                 user: user().unwrap_or_default(),
                 kind: *kind,
-                stress: small(json, "stress_level")?,
-                boss_alert: small(json, "boss_alert_level")?,
-                flavour: print(json["message"].as_str().unwrap_or_default()),
+                stress: json.stress_level?,
+                boss_alert: json.boss_alert_level?,
+                flavour: print(json.message.as_deref().unwrap_or_default()),
                 answer_at: self.clock.now(),
             },
             Command::Typing { .. }
@@ -210,34 +213,16 @@ impl Reader<'_> {
     }
 
     /// A server's timestamp as an instant of the run; without one, the time of parsing.
-    fn time(&self, json: &Value) -> Time {
-        let at = json["timestamp"].as_str().or(json["since"].as_str());
-        let at = at.and_then(timestamp);
+    fn time(&self, at: &Option<String>) -> Time {
+        let at = at.as_deref().and_then(timestamp);
         at.map_or_else(|| self.clock.now(), |at| self.clock.of_server(at))
     }
-}
-
-/// A number of this width.
-fn small<T: TryFrom<u64>>(json: &Value, key: &str) -> Option<T> {
-    json[key].as_u64().and_then(|n| T::try_from(n).ok())
-}
-
-fn list<'j>(json: &'j Value, key: &str) -> impl Iterator<Item = &'j Value> + use<'j> {
-    json[key].as_array().into_iter().flatten()
 }
 
 /// A hash that represents a text.
 #[expect(clippy::cast_possible_truncation, reason = "half of a hash")]
 fn print(text: &str) -> u32 {
     mix_bytes(0, text.as_bytes()) as u32
-}
-
-fn earlier(attempt: Option<&str>) -> Earlier {
-    match attempt {
-        Some("none") => Earlier::None,
-        Some("unknown") => Earlier::Unknown,
-        Some(_) | None => Earlier::Unasked,
-    }
 }
 
 /// A refusal.
@@ -254,66 +239,57 @@ pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedRe
 
 impl Reader<'_> {
     /// The messages of a history. Messages without a place or a sender are skipped.
-    fn messages(&self, room: Room, json: &Value) -> Vec<Arc<Event>> {
-        let message = |past: &Value| {
+    fn messages(&self, room: Room, json: &ReplyJson) -> Vec<Arc<Event>> {
+        let message = |past: &PastJson| {
             Some(Arc::new(Event {
                 room,
-                room_seq: RoomSeq(past["room_seq"].as_u64()?),
-                at: self.time(past),
+                room_seq: past.room_seq?,
+                at: self.time(&past.timestamp),
                 body: Body::Message {
-                    sender: self.names.who(&past["sender"])?,
-                    text: said(past["message"].as_str().unwrap_or_default()).into(),
-                    epoch: past["epoch"].as_u64().map(Epoch),
+                    sender: self.who(&past.sender)?,
+                    text: said(past.message.as_deref().unwrap_or_default()).into(),
+                    epoch: past.epoch,
                 },
             }))
         };
-        list(json, "messages").filter_map(message).collect()
+        let messages = json.messages.iter().flatten();
+        messages.filter_map(message).collect()
     }
 
     /// The members of a room. Members with an unknown presence are skipped.
-    fn members(&self, json: &Value) -> Vec<Member> {
-        let member = |member: &Value| {
+    fn members(&self, json: &ReplyJson) -> Vec<Member> {
+        let member = |member: &MemberJson| {
             Some(Member {
-                who: self.names.who(member)?,
-                since: self.time(member),
-                presence: attendance(member["presence"].as_str()?)?,
+                who: self.names.who(&member.who),
+                since: self.time(&member.since),
+                presence: Attendance::named(member.presence.as_deref()?)?,
             })
         };
-        list(json, "users").filter_map(member).collect()
+        json.users.iter().flatten().filter_map(member).collect()
     }
 
     /// The notices. Notices of an unknown kind are skipped.
-    fn notices(&self, json: &Value) -> Vec<(Room, Notice)> {
-        let notice = |notice: &Value| {
-            let room = self.names.room(notice["room_id"].as_str()?);
+    fn notices(&self, json: &ReplyJson) -> Vec<(Room, Notice)> {
+        let notice = |notice: &NoticeJson| {
+            let room = self.names.room(notice.room_id.as_deref()?);
             let notice = Notice {
-                user: self.names.who(&notice["user"])?,
-                kind: match notice["type"].as_str()? {
+                user: self.who(&notice.user)?,
+                kind: match notice.kind.as_deref()? {
                     "user.typing" => NoticeKind::Typing,
-                    "user.waiting" => {
-                        NoticeKind::Waiting(Span::secs(notice["waited_seconds"].as_u64()?))
-                    }
+                    "user.waiting" => NoticeKind::Waiting(Span::secs(notice.waited_seconds?)),
                     _ => return None,
                 },
-                at: self.time(notice),
+                at: self.time(&notice.timestamp),
             };
             Some((room, notice))
         };
-        list(json, "notices").filter_map(notice).collect()
+        json.notices.iter().flatten().filter_map(notice).collect()
     }
-}
-
-fn attendance(word: &str) -> Option<Attendance> {
-    Some(match word {
-        "present" => Attendance::Present,
-        "reconnecting" => Attendance::Reconnecting,
-        "away" => Attendance::Away,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use chat_types::Seq;
     use serde_json::json;
 
     use super::*;

@@ -1,158 +1,132 @@
-//! The types of the fields that servers answer with. An answer with a field of another type is not
-//! valid as a whole: taken for absent, such a field could hide what the judge looks for.
+//! What servers answer with. Each field may be left out, or null. An answer with a field of another type is
+//! not valid as a whole: taken for absent, such a field could hide what the judge looks for.
 
-use serde_json::Value;
+use std::sync::Arc;
 
-use Kind::{Flag, List, Map, Number, Text};
+use chat_types::{Epoch, RoomSeq, Seq};
+use serde::Deserialize;
 
-/// What a field may hold.
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Flag,
-    /// A whole number up to this one.
-    Number(u64),
-    Map(Fields),
-    List(Fields),
+/// A result of any tool, which has some of these fields.
+#[derive(Debug, Deserialize)]
+pub(super) struct ReplyJson {
+    pub(super) error: Option<ErrorJson>,
+    pub(super) handle: Option<Arc<str>>,
+    pub(super) inbox_uri: Option<Arc<str>>,
+    pub(super) status: Option<String>,
+    pub(super) user_id: Option<String>,
+    pub(super) room_id: Option<String>,
+    pub(super) partner: Option<WhoJson>,
+    pub(super) position: Option<u32>,
+    pub(super) estimated_wait_seconds: Option<u64>,
+    pub(super) left: Option<bool>,
+    pub(super) room_seq: Option<RoomSeq>,
+    pub(super) timestamp: Option<String>,
+    pub(super) turns_left: Option<u32>,
+    pub(super) place: Option<u32>,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) holder: Option<WhoJson>,
+    pub(super) lease_expires_in_seconds: Option<u64>,
+    pub(super) draft_length: Option<u32>,
+    pub(super) truncated: Option<u32>,
+    pub(super) draft_suffix: Option<Box<str>>,
+    pub(super) message: Option<String>,
+    pub(super) stress_level: Option<u8>,
+    pub(super) boss_alert_level: Option<u8>,
+    pub(super) events: Option<Vec<EventJson>>,
+    pub(super) notices: Option<Vec<NoticeJson>>,
+    pub(super) cursor: Option<Seq>,
+    pub(super) more: Option<bool>,
+    pub(super) unread: Option<u64>,
+    pub(super) messages: Option<Vec<PastJson>>,
+    pub(super) users: Option<Vec<MemberJson>>,
 }
 
-/// The known fields of a map. Each may be left out, or null.
-type Fields = &'static [(&'static str, Kind)];
-
-const WHOLE: Kind = Number(u64::MAX);
-const COUNT: Kind = Number(u32::MAX as u64);
-const LEVEL: Kind = Number(u8::MAX as u64);
-
-/// All tools' results, each of which has some of the fields.
-const REPLY: Fields = &[
-    ("error", Map(ERROR)),
-    ("handle", Text),
-    ("inbox_uri", Text),
-    ("status", Text),
-    ("user_id", Text),
-    ("room_id", Text),
-    ("partner", Map(WHO)),
-    ("position", COUNT),
-    ("estimated_wait_seconds", WHOLE),
-    ("left", Flag),
-    ("room_seq", WHOLE),
-    ("timestamp", Text),
-    ("turns_left", COUNT),
-    ("place", COUNT),
-    ("epoch", WHOLE),
-    ("holder", Map(WHO)),
-    ("lease_expires_in_seconds", WHOLE),
-    ("draft_length", COUNT),
-    ("truncated", COUNT),
-    ("draft_suffix", Text),
-    ("message", Text),
-    ("stress_level", LEVEL),
-    ("boss_alert_level", LEVEL),
-    ("events", List(EVENT)),
-    ("notices", List(NOTICE)),
-    ("cursor", WHOLE),
-    ("more", Flag),
-    ("unread", WHOLE),
-    ("messages", List(PAST)),
-    ("users", List(MEMBER)),
-];
-
-const ERROR: Fields = &[
-    ("code", Text),
-    ("retry_after_ms", WHOLE),
-    ("earlier_attempt", Text),
-];
-
-const WHO: Fields = &[("user_id", Text), ("display_name", Text)];
-
-const EVENT: Fields = &[
-    ("seq", WHOLE),
-    ("type", Text),
-    ("timestamp", Text),
-    ("room_id", Text),
-    ("room_seq", WHOLE),
-    ("partner", Map(WHO)),
-    ("sender", Map(WHO)),
-    ("user", Map(WHO)),
-    ("message", Text),
-    ("epoch", WHOLE),
-    ("reason", Text),
-    ("place", COUNT),
-    ("lease_seconds", WHOLE),
-    ("from_seq", WHOLE),
-    ("to_seq", WHOLE),
-    ("rooms", List(LOST)),
-];
-
-const LOST: Fields = &[
-    ("room_id", Text),
-    ("from_room_seq", WHOLE),
-    ("to_room_seq", WHOLE),
-    ("messages", WHOLE),
-    ("you", Text),
-    ("members_changed", Flag),
-    ("stick", Text),
-    ("epoch", WHOLE),
-    ("stick_changed", Flag),
-    ("ended", Text),
-];
-
-const NOTICE: Fields = &[
-    ("type", Text),
-    ("timestamp", Text),
-    ("room_id", Text),
-    ("user", Map(WHO)),
-    ("waited_seconds", WHOLE),
-];
-
-const PAST: Fields = &[
-    ("room_seq", WHOLE),
-    ("timestamp", Text),
-    ("sender", Map(WHO)),
-    ("message", Text),
-    ("epoch", WHOLE),
-];
-
-const MEMBER: Fields = &[
-    ("user_id", Text),
-    ("display_name", Text),
-    ("presence", Text),
-    ("since", Text),
-];
-
-/// Whether all known fields of a result have their types.
-pub(super) fn is_reply(json: &Value) -> bool {
-    fits(json, REPLY)
+/// A refusal.
+#[derive(Debug, Deserialize)]
+pub(super) struct ErrorJson {
+    pub(super) code: Option<String>,
+    pub(super) retry_after_ms: Option<u64>,
+    pub(super) earlier_attempt: Option<String>,
+    /// With a flattened field, a list is none.
+    #[serde(flatten)]
+    _object: (),
 }
 
-/// Whether all known fields of an event have their types.
-pub(super) fn is_event(json: &Value) -> bool {
-    fits(json, EVENT)
+/// A participant.
+#[derive(Debug, Deserialize)]
+pub(super) struct WhoJson {
+    pub(super) user_id: Option<String>,
+    pub(super) display_name: Option<String>,
+    /// With a flattened field, a list is none.
+    #[serde(flatten)]
+    _object: (),
 }
 
-fn fits(json: &Value, fields: Fields) -> bool {
-    let Value::Object(map) = json else {
-        return false;
-    };
-    fields.iter().all(|(key, kind)| match map.get(*key) {
-        None | Some(Value::Null) => true,
-        Some(value) => kind.takes(value),
-    })
+/// An event of an inbox, or a gap.
+#[derive(Debug, Deserialize)]
+pub(super) struct EventJson {
+    pub(super) seq: Option<u64>,
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) timestamp: Option<String>,
+    pub(super) room_id: Option<String>,
+    pub(super) room_seq: Option<RoomSeq>,
+    pub(super) partner: Option<WhoJson>,
+    pub(super) sender: Option<WhoJson>,
+    pub(super) user: Option<WhoJson>,
+    pub(super) message: Option<String>,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) reason: Option<String>,
+    pub(super) place: Option<u32>,
+    pub(super) lease_seconds: Option<u64>,
+    pub(super) from_seq: Option<Seq>,
+    pub(super) to_seq: Option<Seq>,
+    pub(super) rooms: Option<Vec<LostJson>>,
 }
 
-impl Kind {
-    fn takes(self, value: &Value) -> bool {
-        match self {
-            Text => value.is_string(),
-            Flag => value.is_boolean(),
-            Number(most) => value.as_u64().is_some_and(|number| number <= most),
-            Map(fields) => fits(value, fields),
-            List(fields) => {
-                let items = value.as_array();
-                items.is_some_and(|items| items.iter().all(|item| fits(item, fields)))
-            }
-        }
-    }
+/// What a gap lost of one room.
+#[derive(Debug, Deserialize)]
+pub(super) struct LostJson {
+    pub(super) room_id: Option<String>,
+    pub(super) from_room_seq: Option<RoomSeq>,
+    pub(super) to_room_seq: Option<RoomSeq>,
+    pub(super) messages: Option<u64>,
+    pub(super) you: Option<String>,
+    pub(super) members_changed: Option<bool>,
+    pub(super) stick: Option<String>,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) stick_changed: Option<bool>,
+    pub(super) ended: Option<String>,
+}
+
+/// A notice.
+#[derive(Debug, Deserialize)]
+pub(super) struct NoticeJson {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) timestamp: Option<String>,
+    pub(super) room_id: Option<String>,
+    pub(super) user: Option<WhoJson>,
+    pub(super) waited_seconds: Option<u64>,
+}
+
+/// A message of a history.
+#[derive(Debug, Deserialize)]
+pub(super) struct PastJson {
+    pub(super) room_seq: Option<RoomSeq>,
+    pub(super) timestamp: Option<String>,
+    pub(super) sender: Option<WhoJson>,
+    pub(super) message: Option<String>,
+    pub(super) epoch: Option<Epoch>,
+}
+
+/// A member of a room.
+#[derive(Debug, Deserialize)]
+pub(super) struct MemberJson {
+    #[serde(flatten)]
+    pub(super) who: WhoJson,
+    pub(super) presence: Option<String>,
+    pub(super) since: Option<String>,
 }
 
 #[cfg(test)]
@@ -168,20 +142,22 @@ mod tests {
             json!({ "handle": null, "tea": ["served"] }),
             json!({ "stress_level": 255, "events": [{ "seq": 1, "rooms": [{ "messages": 2 }] }] }),
         ] {
-            assert!(is_reply(&good), "{good}");
+            assert!(ReplyJson::deserialize(&good).is_ok(), "{good}");
         }
         for wrong in [
             json!([]),
             json!({ "stress_level": 256 }),
             json!({ "turns_left": "3" }),
             json!({ "error": "muted" }),
+            json!({ "partner": ["user_1", "Ann"] }),
             json!({ "messages": [{ "epoch": -1 }] }),
             json!({ "events": { "seq": 1 } }),
             json!({ "events": [{ "seq": 1, "room_seq": "1" }] }),
             json!({ "events": [{ "seq": 1, "rooms": [{ "members_changed": 1 }] }] }),
         ] {
-            assert!(!is_reply(&wrong), "{wrong}");
+            assert!(ReplyJson::deserialize(&wrong).is_err(), "{wrong}");
         }
-        assert!(!is_event(&json!({ "seq": 1, "user": "user_1" })));
+        let user = json!({ "seq": 1, "user": "user_1" });
+        assert!(EventJson::deserialize(&user).is_err());
     }
 }

@@ -5,30 +5,17 @@ use std::str::FromStr;
 
 use hyper::header::HeaderValue;
 
-/// The protocol of a live run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// MCP without sessions.
-    #[default]
-    Mcp20260728,
-    /// MCP with sessions.
-    Mcp20251125,
-    /// Plain HTTP.
-    Http,
-}
-
-impl Protocol {
-    /// All protocols.
-    pub const ALL: [Self; 3] = [Self::Mcp20260728, Self::Mcp20251125, Self::Http];
-
-    /// The name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mcp20260728 => "2026-07-28",
-            Self::Mcp20251125 => "2025-11-25",
-            Self::Http => "http",
-        }
+chat_types::listed! {
+    /// The protocol of a live run, with its name on the command line.
+    #[derive(Default)]
+    Protocol {
+        /// MCP without sessions.
+        #[default]
+        Mcp20260728 "2026-07-28",
+        /// MCP with sessions.
+        Mcp20251125 "2025-11-25",
+        /// Plain HTTP.
+        Http "http",
     }
 }
 
@@ -36,8 +23,7 @@ impl FromStr for Protocol {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|one| one.name() == text);
-        found.ok_or_else(|| "write 2026-07-28, 2025-11-25 or http".to_owned())
+        Self::named(text).ok_or_else(|| "write 2026-07-28, 2025-11-25 or http".to_owned())
     }
 }
 

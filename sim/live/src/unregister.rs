@@ -33,24 +33,24 @@ pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
 /// lacks the route, they leave the queue at least. Returns how many may have stayed.
 pub(super) fn unregister_identities(pool: &mut Pool, identities: &[&Identity]) -> usize {
     let until = pool.net.clock.now() + PATIENCE;
-    let all = |want: fn(&Identity) -> Option<CallerRequest>| -> Vec<Wanted> {
+    let net = Arc::clone(&pool.net);
+    let all = |want: &dyn Fn(&Identity) -> Option<CallerRequest>| -> Vec<Wanted> {
         let wants = identities.iter();
         let wants = wants.map(|one| Some((Arc::clone(&one.session), want(one)?)));
         wants.flatten().collect()
     };
-    let unregister = all(|one| {
-        one.handle()
-            .map(|handle| CallerRequest::Unregister { handle })
+    let unregister = all(&|one| {
+        let request = net.writer.unregister(&one.handle()?);
+        Some(CallerRequest::Alone(request))
     });
     let stayed = send_all(pool, until, unregister);
     if stayed > 0 {
-        send_all(pool, until, all(leave_queue));
+        send_all(pool, until, all(&leave_queue));
     }
-    if pool.net.writer.protocol == Protocol::Mcp20251125 {
-        let ends = all(|one| {
-            one.session
-                .known()
-                .map(|id| CallerRequest::EndSession { id })
+    if net.writer.protocol == Protocol::Mcp20251125 {
+        let ends = all(&|one| {
+            let request = net.writer.end_session(&one.session.known()?);
+            Some(CallerRequest::Alone(request))
         });
         send_all(pool, until, ends);
     }
@@ -88,10 +88,6 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
 }
 
 fn leave_queue(identity: &Identity) -> Option<CallerRequest> {
-    Some(CallerRequest::Call(Ask {
-        handle: Some(identity.handle()?),
-        key: None,
-        op: Op::Command(Command::LeaveQueue),
-        room: None,
-    }))
+    let op = Op::Command(Command::LeaveQueue);
+    Some(CallerRequest::Call(Ask::new(Some(identity.handle()?), op)))
 }

@@ -12,7 +12,7 @@ use hyper::StatusCode;
 use tokio::time::{sleep, timeout};
 
 use super::caller::CallerContext;
-use super::wire::{Wire, WireError};
+use super::wire::Wire;
 
 /// The silence after which the target is asked.
 const SILENCE: Span = Span::secs(2);
@@ -55,7 +55,7 @@ impl Watch {
 
     /// Records what the question led to, which was asked after a silence. Returns the time of the
     /// last answer or event if the target is gone.
-    pub(super) fn end_asking(&mut self, found: &Result<(), WireError>, now: Time) -> Option<Time> {
+    pub(super) fn end_asking(&mut self, found: &Result<(), String>, now: Time) -> Option<Time> {
         self.is_asking = false;
         let was_heard = now.since(self.heard_at) < SILENCE;
         if found.is_ok() {
@@ -69,7 +69,7 @@ impl Watch {
 ///
 /// # Errors
 /// It did not answer. The reason is that of the last attempt.
-pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
+pub(super) async fn ask(net: &CallerContext) -> Result<(), String> {
     let doors = net.connector.doors();
     let (patience, for_one) = match doors {
         1 => (PATIENCE, PATIENCE),
@@ -90,21 +90,19 @@ pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
         Ok(()) => Ok(()),
         Err(_) => Err(last.unwrap_or_else(|| {
             let seconds = patience.as_secs();
-            WireError(format!("no answer within {seconds}s"))
+            format!("no answer within {seconds}s")
         })),
     }
 }
 
-async fn attempt(net: &CallerContext, door: usize) -> Result<(), WireError> {
+async fn attempt(net: &CallerContext, door: usize) -> Result<(), String> {
     let request = net.writer.least(0, None);
     let answer = Wire::default()
         .exchange(&net.connector, door, request)
         .await?;
     match answer.status() {
         // A proxy answers so for a server that is not there.
-        status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => {
-            Err(WireError(status.to_string()))
-        }
+        status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => Err(status.to_string()),
         _ => Ok(()),
     }
 }
@@ -116,7 +114,7 @@ mod tests {
     #[test]
     fn a_target_is_asked_after_a_silence_and_one_question_at_a_time() {
         let at = |ms: u64| Time(ms * 1_000);
-        let gone = Err(WireError("refused".to_owned()));
+        let gone = Err("refused".to_owned());
         let mut watch = Watch::new(at(0));
         assert!(!watch.begins_to_ask(at(1_999)));
         assert!(watch.begins_to_ask(at(2_000)));

@@ -25,15 +25,9 @@ use super::tls::Tls;
 /// The largest size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// No answer was received, for this reason.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct WireError(pub(super) String);
-
-impl WireError {
-    fn of(error: impl std::fmt::Display) -> Self {
-        Self(error.to_string())
-    }
+/// Why no answer was received.
+fn why(error: impl std::fmt::Display) -> String {
+    error.to_string()
 }
 
 /// A connection in both directions.
@@ -110,10 +104,10 @@ impl Connector {
     ///
     /// # Errors
     /// There is no connection, or no HTTP on it.
-    async fn open(&self, door: usize) -> Result<Line, WireError> {
-        let stream = self.connect(door).await.map_err(WireError::of)?;
+    async fn open(&self, door: usize) -> Result<Line, String> {
+        let stream = self.connect(door).await.map_err(why)?;
         let opened = handshake(TokioIo::new(stream)).await;
-        let (sender, driver) = opened.map_err(WireError::of)?;
+        let (sender, driver) = opened.map_err(why)?;
         Ok((sender, Box::pin(driver)))
     }
 }
@@ -157,7 +151,7 @@ impl Wire {
         connector: &Connector,
         door: usize,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<HttpAnswer, WireError> {
+    ) -> Result<HttpAnswer, String> {
         let (mut sender, mut driver) = match self.kept(door).await {
             Some(line) => line,
             None => connector.open(door).await?,
@@ -165,11 +159,11 @@ impl Wire {
         request.headers_mut().insert(HOST, connector.host(door));
         let answered = {
             let mut work = pin!(async {
-                let response = sender.send_request(request).await.map_err(WireError::of)?;
+                let response = sender.send_request(request).await.map_err(why)?;
                 let (head, body) = response.into_parts();
                 let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-                let body = body.map_err(WireError::of)?.to_bytes();
-                Ok(Response::from_parts(head, body))
+                let body = body.map_err(why)?.to_bytes();
+                Ok::<_, String>(Response::from_parts(head, body))
             });
             let mut ended = false;
             loop {
@@ -204,9 +198,9 @@ pub(super) async fn open_stream(
     connector: &Connector,
     door: usize,
     mut request: Request<Full<Bytes>>,
-) -> Result<Response<Incoming>, WireError> {
+) -> Result<Response<Incoming>, String> {
     let (mut sender, driver) = connector.open(door).await?;
     request.headers_mut().insert(HOST, connector.host(door));
     tokio::spawn(driver);
-    sender.send_request(request).await.map_err(WireError::of)
+    sender.send_request(request).await.map_err(why)
 }

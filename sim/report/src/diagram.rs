@@ -227,7 +227,7 @@ pub fn diagram(
 ) -> Option<Diagram> {
     let selection = LaneSelector::of(log, violation).choose()?;
     let plan = plan.of_seed(seed);
-    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram();
+    let mut diagram = LaneDrawing::of(&plan, log, &selection, false).into_diagram();
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
@@ -301,8 +301,12 @@ pub(crate) fn lane_events(
     users: Vec<(Agent, String)>,
 ) -> (Vec<Event>, Vec<Band>) {
     let lane = |(agent, name)| (agent, Lane::new(name, String::new(), Role::Bystander));
-    let selection = LaneSelection::of(users.into_iter().map(lane).collect());
-    LaneDrawing::of(plan, log, &selection).into_events()
+    let selection = LaneSelection {
+        lanes: users.into_iter().map(lane).collect(),
+        violation: Span(u64::MAX),
+        ..LaneSelection::default()
+    };
+    LaneDrawing::of(plan, log, &selection, true).into_events()
 }
 
 fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {

@@ -259,15 +259,13 @@ struct WorstTrialJson {
     command: String,
 }
 
-/// The exploration as one JSON object, with a final line break.
-///
-/// # Errors
-/// Only if serialisation fails, which no result causes.
-pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<String> {
+/// The exploration as one JSON object.
+#[must_use]
+pub fn exploration_json(run: &ExplorationReport<'_>) -> impl Serialize {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
     let seek = found.hunt.as_ref();
-    let told = ExplorationJson {
+    ExplorationJson {
         scenarios: run.files,
         seed: run.found.first,
         seeds: found.tried,
@@ -282,8 +280,7 @@ pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<Strin
         runs: found.runs,
         first_failure: found.first_failure,
         guided: found.covered,
-    };
-    Ok(serde_json::to_string_pretty(&told)? + "\n")
+    }
 }
 
 fn failures_json<'a>(run: &'a ExplorationReport<'_>) -> Vec<FailureJson<'a>> {

@@ -7,30 +7,25 @@ use super::failure::{STUCK, crossed, crossing, rest, what_failed};
 use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
-use super::{FinishedRun, Rerun};
+use super::{FailureExcerpt, FinishedRun};
 use sim_model::outcome::{FailingSeed, Point, RunResult, is_judged, is_silent};
 
 /// The most failing seeds that are listed.
 const SEEDS: usize = 8;
 
 /// Whether the second run of a seed, which records its clients' observations, was identical.
-pub(super) fn rerun_words(rerun: Rerun) -> String {
-    match rerun {
-        Rerun::Same => "run again: same hash".to_owned(),
-        Rerun::Different { trace_hash } => {
-            format!("run again: another hash, {trace_hash:016x}: not deterministic")
-        }
+pub(super) fn rerun_words(excerpt: &FailureExcerpt) -> String {
+    match excerpt.other_hash {
+        None => "run again: same hash".to_owned(),
+        Some(hash) => format!("run again: another hash, {hash:016x}: not deterministic"),
     }
 }
 
 /// The line about the second run; a shrunk run has its own.
 pub(super) fn rerun(run: &FinishedRun) -> Option<Line> {
     let excerpt = run.excerpt.as_ref().filter(|_| run.shrunk.is_none())?;
-    let style = match excerpt.rerun {
-        Rerun::Same => Style::Plain,
-        Rerun::Different { .. } => Style::Bad,
-    };
-    Some(Line::new().with(style, &rerun_words(excerpt.rerun)))
+    let style = excerpt.other_hash.map_or(Style::Plain, |_| Style::Bad);
+    Some(Line::new().with(style, &rerun_words(excerpt)))
 }
 
 /// Failures besides the one that the page is about.

@@ -1,6 +1,5 @@
 //! The first lines of a page: the scenario, its users and its network.
 
-use chat_types::config::Matching;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit, flow, paragraph};
@@ -99,11 +98,6 @@ pub(super) fn personas(run: &FinishedRun) -> Vec<(String, String)> {
 }
 
 pub(super) fn server(plan: &Plan) -> Vec<String> {
-    let matching = match plan.server.matching {
-        Matching::Fifo => "fifo",
-        Matching::Random => "random",
-        Matching::Interests => "interests",
-    };
     let mut words = Vec::new();
     if plan.servers > 1 {
         let reads = match plan.reads {
@@ -113,7 +107,7 @@ pub(super) fn server(plan: &Plan) -> Vec<String> {
         words.extend([format!("{} servers,", plan.servers), reads.to_owned()]);
     }
     words.extend([
-        format!("{matching},"),
+        format!("{},", plan.server.matching),
         format!("grace {},", plan.server.reconnect_grace),
         format!("lease {}", plan.server.stick_lease),
     ]);

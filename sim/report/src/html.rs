@@ -31,20 +31,15 @@ const PROGRAMS: [&str; 7] = [
 const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("html/both.js")];
 
 /// The page of these runs. `version` is the program's version on the page.
-///
-/// # Errors
-/// Only if serialisation fails, which no result causes.
-pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
-    let data = report_data(runs, version)?;
-    Ok(page(&title(runs), &data, &PROGRAMS))
+#[must_use]
+pub fn html(runs: &[FinishedRun], version: &str) -> String {
+    page(&title(runs), &report_data(runs, version), &PROGRAMS)
 }
 
 /// The data of the page of these runs.
-///
-/// # Errors
-/// Only if serialisation fails, which no result causes.
-pub fn report_data(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
-    serde_json::to_string(&view::page(runs, version))
+#[must_use]
+pub fn report_data(runs: &[FinishedRun], version: &str) -> String {
+    view::page(runs, version).to_string()
 }
 
 /// The page of a server that shows runs while they go on: it asks the server for its data again.
@@ -63,13 +58,10 @@ const WITH_SERVER: &str = "default-src 'none'; connect-src 'self';";
 const FOLLOW: &str = include_str!("html/served.js");
 
 /// The page of a measured server, and of a scenario on both servers.
-///
-/// # Errors
-/// Only if serialisation fails, which no result causes.
-pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::Result<String> {
-    let data = serde_json::to_string(&view::calibration(done, version))?;
-    let title = view::calibration_title(done);
-    Ok(page(&title, &data, &PROGRAMS_FOR_BOTH))
+#[must_use]
+pub fn calibrated_html(done: &CalibrationReport, version: &str) -> String {
+    let data = view::calibration(done, version).to_string();
+    page(&view::calibration_title(done), &data, &PROGRAMS_FOR_BOTH)
 }
 
 fn page(title: &str, data: &str, programs: &[&str]) -> String {
@@ -140,7 +132,7 @@ mod tests {
             samples::overlong(samples::unsafe_run()),
         ] {
             let name = run.plan.name.clone();
-            let page = html(&[run], "0.1.0").unwrap();
+            let page = html(&[run], "0.1.0");
             assert_eq!(data(&page)["runs"][0]["name"], name.as_str());
             assert!(page.contains("default-src 'none'"));
             assert!(!page.contains("{{"), "a mark was left");
@@ -157,7 +149,7 @@ mod tests {
         let mut run = samples::unsafe_run();
         run.plan.name = "</title><script>alert(1)</script>{{data}}<!--\u{2028}".to_owned();
         run.summary.result.violations[0].detail = "</script><!-- {{programs}}".to_owned();
-        let page = html(&[run], "0.1.0").unwrap();
+        let page = html(&[run], "0.1.0");
         assert_eq!(page.matches("</script>").count(), 2);
         assert_eq!(page.matches("<script>").count(), 1);
         assert_eq!(page.matches("</title>").count(), 1);
@@ -184,7 +176,7 @@ mod tests {
         let slow = |wall_ms| {
             let mut run = samples::unsafe_run();
             run.summary.result.wall_ms = wall_ms;
-            let mut page = data(&html(&[run], "0.1.0").unwrap());
+            let mut page = data(&html(&[run], "0.1.0"));
             assert!(page["runs"][0]["wall"].take().is_string());
             page
         };

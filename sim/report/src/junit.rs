@@ -3,13 +3,16 @@
 //! about stuck users, one about a run that judged nothing, and one about a run that ended early.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, early_end, rest};
+use super::numbers::told;
 use super::run_counts::{held_by, left_out_words, waits};
-use sim_model::outcome::{Class, RunResult, is_judged};
+use sim_model::outcome::{Class, RunResult, Violation, is_judged};
+
+/// The most violations, and the most stuck users, in the text of a failure.
+const MOST: usize = 20;
 
 enum Outcome {
     Passed,
@@ -23,40 +26,29 @@ type Case = (String, Outcome);
 /// The whole document.
 #[must_use]
 pub fn junit(runs: &[FinishedRun]) -> String {
-    let mut out =
-        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sim\">\n");
-    for run in runs {
-        suite(run, &mut out);
-    }
-    out.push_str("</testsuites>\n");
-    out
+    let suites: String = runs.iter().map(suite).collect();
+    let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"sim\">\n";
+    format!("{head}{suites}</testsuites>\n")
 }
 
-fn suite(run: &FinishedRun, out: &mut String) {
+fn suite(run: &FinishedRun) -> String {
     let result = run.result();
     let cases = cases(run);
     let of = |wanted: fn(&Outcome) -> bool| cases.iter().filter(|case| wanted(&case.1)).count();
-    // Writing to a String cannot fail, here and below.
-    let _ = writeln!(
-        out,
-        "  <testsuite name=\"{}\" file=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\">",
-        escape(&result.scenario),
-        escape(&run.file),
-        cases.len(),
-        of(|outcome| matches!(outcome, Outcome::Failed { .. })),
-        of(|outcome| matches!(outcome, Outcome::Skipped(_))),
-        result.wall_ms / 1_000.0
-    );
-    facts(result, out);
-    for case in &cases {
-        write_case(&result.scenario, case, out);
-    }
-    out.push_str("  </testsuite>\n");
+    let failures = of(|outcome| matches!(outcome, Outcome::Failed { .. }));
+    let skipped = of(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    let (name, file, tests) = (escape(&result.scenario), escape(&run.file), cases.len());
+    let (facts, time) = (facts(result), result.wall_ms / 1_000.0);
+    let cases: String = cases.iter().map(|case| testcase(&name, case)).collect();
+    format!(
+        "  <testsuite name=\"{name}\" file=\"{file}\" tests=\"{tests}\" failures=\"{failures}\" \
+         errors=\"0\" skipped=\"{skipped}\" time=\"{time:.3}\">\n    <properties>\n{facts}    \
+         </properties>\n{cases}  </testsuite>\n"
+    )
 }
 
-fn facts(result: &RunResult, out: &mut String) {
-    out.push_str("    <properties>\n");
-    for (name, value) in [
+fn facts(result: &RunResult) -> String {
+    let facts = [
         ("seed", result.seed.to_string()),
         ("seeds", result.seeds.to_string()),
         ("trace_hash", result.trace_hash.clone()),
@@ -66,11 +58,12 @@ fn facts(result: &RunResult, out: &mut String) {
         ("unanswered", result.unanswered.to_string()),
         ("left_out", result.left_out.users.to_string()),
         ("stuck", result.rest.stuck.to_string()),
-    ] {
+    ];
+    let fact = |(name, value): (&str, String)| {
         let value = escape(&value);
-        let _ = writeln!(out, "      <property name=\"{name}\" value=\"{value}\"/>");
-    }
-    out.push_str("    </properties>\n");
+        format!("      <property name=\"{name}\" value=\"{value}\"/>\n")
+    };
+    facts.into_iter().map(fact).collect()
 }
 
 fn cases(run: &FinishedRun) -> Vec<Case> {
@@ -106,18 +99,16 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
     let all: Vec<_> = all.filter(|one| one.property == name).collect();
     let first = all.first().map(|violation| violation.detail.clone());
     let message = first.unwrap_or_else(|| format!("{name} did not hold"));
-    let mut body = String::new();
-    for violation in all.iter().take(20) {
+    let line = |violation: &&Violation| {
         let at = violation.at.0 as f64 / 1e6;
         let (seed, detail) = (violation.seed, &violation.detail);
-        let _ = writeln!(body, "seed {seed}, {at:.3}s: {detail}");
+        format!("seed {seed}, {at:.3}s: {detail}\n")
+    };
+    let mut body: String = all.iter().take(MOST).map(line).collect();
+    if all.len() > MOST {
+        body += &format!("… and {} more\n", all.len() - MOST);
     }
-    if all.len() > 20 {
-        let _ = writeln!(body, "… and {} more", all.len() - 20);
-    }
-    if let Some(repro) = &result.repro {
-        let _ = writeln!(body, "{}", repro.command);
-    }
+    body += &told("", result.repro.as_ref().map(|repro| &repro.command), "\n");
     Outcome::Failed { message, body }
 }
 
@@ -162,30 +153,31 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
 }
 
 fn who_is_stuck(result: &RunResult) -> String {
-    let mut body = String::new();
-    for stuck in result.stuck.iter().take(20) {
-        let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
-        let holder = held_by(stuck).map(|words| format!("  {words}\n"));
-        body += &holder.unwrap_or_default();
-    }
-    body
+    let lines = result.stuck.iter().take(MOST).map(|stuck| {
+        let holder = told("  ", held_by(stuck), "\n");
+        format!(
+            "seed {}: {} {}\n{holder}",
+            stuck.seed,
+            stuck.who,
+            waits(stuck)
+        )
+    });
+    lines.collect()
 }
 
-fn write_case(scenario: &str, (name, outcome): &Case, out: &mut String) {
-    let (class, name) = (escape(scenario), escape(name));
+/// A test case of this class, which is escaped.
+fn testcase(class: &str, (name, outcome): &Case) -> String {
+    let name = escape(name);
     let head = format!("    <testcase classname=\"{class}\" name=\"{name}\"");
     let within = match outcome {
-        Outcome::Passed => {
-            *out += &format!("{head}/>\n");
-            return;
-        }
+        Outcome::Passed => return format!("{head}/>\n"),
         Outcome::Skipped(why) => format!("<skipped message=\"{why}\"/>"),
         Outcome::Failed { message, body } => {
             let (message, body) = (escape(message), escape(body.trim_end()));
             format!("<failure message=\"{message}\">{body}</failure>")
         }
     };
-    *out += &format!("{head}>\n      {within}\n    </testcase>\n");
+    format!("{head}>\n      {within}\n    </testcase>\n")
 }
 
 /// For attribute values and text alike. Line breaks survive in attributes only as references; what

@@ -50,7 +50,7 @@ pub use replayed::replayed;
 pub use shell::{quote, repeat_command, run_command, started_as};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use user_lanes::{UserLanes, user_lanes};
-pub use verdict_lines::{closing, verdict_line};
+pub use verdict_lines::summary;
 
 use line::Line;
 
@@ -107,20 +107,8 @@ pub struct FailureExcerpt {
     pub users: Vec<String>,
     /// What they did and observed, in order.
     pub lines: Vec<ObservedLine>,
-    /// Whether the second run was identical.
-    pub rerun: Rerun,
-}
-
-/// Whether the same seed gave the same hash again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rerun {
-    /// The second run had the hash of the first.
-    Same,
-    /// Another hash: the run is not deterministic, which is a bug.
-    Different {
-        /// The hash of the second run.
-        trace_hash: u64,
-    },
+    /// The hash of the second run, if it is another: the run is not deterministic, which is a bug.
+    pub other_hash: Option<u64>,
 }
 
 impl FinishedRun {

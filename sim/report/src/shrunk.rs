@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::line::{self, INDENT, Line, PAGE, Style, fit, paragraph};
 use super::numbers::{milliseconds, plural};
 use super::shell::{command_lines, run_command};
-use super::{FinishedRun, Rerun, View};
+use super::{FinishedRun, View};
 use sim_model::outcome::{Shrunk, ShrunkResult, Size};
 use sim_model::plan::{
     Delivery, Fault, Grant, Net, Plan, ScriptUser, Step, Text, Verb, Workload, user_name,
@@ -27,7 +27,7 @@ pub struct ShrunkRun {
     /// The elapsed real time.
     pub took: Duration,
     /// Whether the file, read and run again, gave the same violation and hash.
-    pub rerun: Rerun,
+    pub is_same_again: bool,
 }
 
 impl ShrunkRun {
@@ -97,12 +97,10 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
 }
 
 fn again(run: &ShrunkRun) -> Line {
-    match run.rerun {
-        Rerun::Same => Line::plain("run again: same violation, same hash"),
-        Rerun::Different { .. } => Line::new().with(
-            Style::Bad,
-            "run again: not the same, so the run is not deterministic",
-        ),
+    let different = "run again: not the same, so the run is not deterministic";
+    match run.is_same_again {
+        true => Line::plain("run again: same violation, same hash"),
+        false => Line::new().with(Style::Bad, different),
     }
 }
 

@@ -216,15 +216,15 @@ fn the_violated_sentence_comes_second() {
 #[test]
 fn several_runs_end_with_a_count() {
     let runs = [passed(), unsafe_run(), crossed(), crossed()];
-    let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();
-    assert_eq!(
-        closing(&results, 1, &NORMAL),
-        "FAIL · 4 scenarios: 1 passed, 1 failed (safety), 2 failed (threshold) · exit 1\n"
-    );
-    assert_eq!(
-        closing(&results[..1], 0, &NORMAL),
-        "PASS · 1 scenario: 1 passed · exit 0\n"
-    );
+    let end = |runs: &[FinishedRun], code: u8| {
+        let text = summary(runs, code, &NORMAL);
+        assert_eq!(text.lines().count(), runs.len() + 1, "{text}");
+        text.lines().last().unwrap().to_owned()
+    };
+    let failed = "FAIL · 4 scenarios: 1 passed, 1 failed (safety), 2 failed (threshold) · exit 1";
+    assert_eq!(end(&runs, 1), failed);
+    let passed = "PASS · 1 scenario: 1 passed · exit 0";
+    assert_eq!(end(&runs[..1], 0), passed);
 }
 
 /// A fixed machine and time.

@@ -160,17 +160,11 @@ pub(super) fn missing(result: &RunResult) -> String {
     words
 }
 
-/// The line of a run among several.
+/// After several scenarios: a line for each, how many passed, and the exit code.
 #[must_use]
-pub fn verdict_line(run: &FinishedRun, view: &View<'_>) -> String {
-    page([vec![quiet_line(run)]], view.paint)
-}
-
-/// After several scenarios: how many passed, and the exit code.
-#[must_use]
-pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
+pub fn summary(runs: &[FinishedRun], exit_code: u8, view: &View<'_>) -> String {
     let mut counts: BTreeMap<u8, (u64, Verdict)> = BTreeMap::new();
-    for result in runs {
+    for result in runs.iter().map(FinishedRun::result) {
         let first = (0, result.verdict);
         counts.entry(result.exit_code).or_insert(first).0 += 1;
     }
@@ -185,5 +179,7 @@ pub fn closing(runs: &[&RunResult], exit_code: u8, view: &View<'_>) -> String {
         };
         words.push_str(&format!(", {} {failed}", count(*n)));
     }
-    page([vec![verdict(exit_code, &words)]], view.paint)
+    let mut lines: Vec<Line> = runs.iter().map(quiet_line).collect();
+    lines.push(verdict(exit_code, &words));
+    page([lines], view.paint)
 }

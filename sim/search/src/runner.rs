@@ -54,15 +54,14 @@ pub fn run_seeds(
     merged
 }
 
-/// The merged result of one seed that was run elsewhere.
-pub fn of_one_seed(outcome: SeedOutcome) -> Merged {
-    let seed = outcome.seed;
+/// The merged result of one seed that was run elsewhere, or the message of its panic.
+pub fn of_one_seed(seed: u64, ended: Result<SeedOutcome, String>) -> Merged {
     let mut merged = Merged::new(Seeds {
         first: seed,
         count: NonZeroU64::MIN,
         jobs: NonZeroUsize::MIN,
     });
-    merged.add(seed, Ok(outcome));
+    merged.add(seed, ended);
     merged
 }
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::live::{ServerLimit, check_authorities, config};
+use super::live::{AccessArgs, check_authorities, config, limit};
 use super::refuse;
-use sim_live::{Options, Protocol, RateScale, Target, Token};
+use sim_live::{Options, RateScale, Target};
 
 /// The server to measure, and the outputs.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -17,15 +17,9 @@ pub struct CalibrateArgs {
     /// The server to measure
     #[arg(long, value_name = "URL")]
     pub target: Target,
-    /// 2026-07-28 (MCP, the default), 2025-11-25 or http
-    #[arg(long, value_name = "NAME")]
-    pub protocol: Option<Protocol>,
-    /// Trust the authorities in this file alone, for https
-    #[arg(long = "ca", value_name = "FILE.pem")]
-    pub authorities: Option<PathBuf>,
-    /// The token of the server; better in SIM_TOKEN
-    #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
-    pub token: Option<Token>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+    pub access: AccessArgs,
     /// Write the YAML to this file, too
     #[arg(long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
@@ -47,23 +41,15 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "N", requires = "file", value_parser = super::seed(), allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// A limit the server was started with: turn_limit=none
-    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "file")]
-    pub limits: Vec<ServerLimit>,
+    #[arg(long = "limit", value_name = "KEY=VALUE", requires = "file", value_parser = limit)]
+    pub limits: Vec<String>,
 }
 
 impl CalibrateArgs {
     /// The server, with the scenario's own arrivals.
     #[must_use]
     pub fn options(&self) -> Options {
-        Options {
-            target: self.target.clone().with(self.token.clone()),
-            authorities: self.authorities.clone(),
-            protocol: self.protocol.unwrap_or_default(),
-            nemesis: None,
-            scale: RateScale::default(),
-            // Each limit was checked when it was parsed, and all together by `check`.
-            server: config(&self.limits).unwrap_or_default(),
-        }
+        self.access.options(self.target.clone(), &self.limits)
     }
 
     /// The loads in ascending order, without duplicates.
@@ -85,13 +71,9 @@ const MOST_LOADS: usize = 16;
 /// A sentence that describes the violation.
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
-    check_authorities(&arguments.target, arguments.authorities.as_deref())?;
+    check_authorities(&arguments.target, arguments.access.authorities.as_deref())?;
+    let several = arguments.target.doors().len() > 1;
+    refuse(several, "--target: one server is measured at a time")?;
     let loads = format!("--scales takes at most {MOST_LOADS} loads");
-    refuse([
-        (
-            arguments.target.doors().len() > 1,
-            "--target: one server is measured at a time",
-        ),
-        (arguments.scales.len() > MOST_LOADS, &loads),
-    ])
+    refuse(arguments.scales.len() > MOST_LOADS, &loads)
 }

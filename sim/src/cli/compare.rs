@@ -18,31 +18,24 @@ pub struct CompareArgs {
     pub fail_on_regression: bool,
     /// Fail on wall-clock speed, too, beyond this part
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub noise: Option<Percent>,
+    pub noise: Option<f64>,
     /// Write the comparison as JSON (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
-/// A percentage.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Percent(pub f64);
-
-impl Eq for CompareArgs {}
-
 impl CompareArgs {
     /// The tolerance, as a part of the larger speed.
     pub(crate) fn tolerance(&self) -> f64 {
-        self.noise.unwrap_or(NOISE).0 / 100.0
+        self.noise.unwrap_or(NOISE) / 100.0
     }
 }
 
-/// The usual tolerance.
-const NOISE: Percent = Percent(20.0);
+/// The usual tolerance, in percent.
+const NOISE: f64 = 20.0;
 
-fn percent(text: &str) -> Result<Percent, String> {
+fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim_end_matches('%').parse().ok();
     let percent = number.filter(|percent| (0.0..100.0).contains(percent));
-    let percent = percent.ok_or("a percentage from 0% to below 100%, such as 20%")?;
-    Ok(Percent(percent))
+    percent.ok_or("a percentage from 0% to below 100%, such as 20%")
 }

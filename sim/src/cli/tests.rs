@@ -14,16 +14,6 @@ macro_rules! of {
     };
 }
 
-fn run_args(line: &str) -> RunArgs {
-    of!(Run, line)
-}
-
-fn refused(line: &str) -> String {
-    let error = read(line).unwrap_err();
-    assert_eq!(error.exit_code(), 2, "{line}");
-    error.to_string()
-}
-
 /// The rows of a table: lines, and what the error of each says.
 fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
     let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
@@ -32,7 +22,9 @@ fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[track_caller]
 fn refused_with(line: &str, says: &str) -> String {
-    let told = refused(line);
+    let error = read(line).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{line}");
+    let told = error.to_string();
     assert!(told.contains(says), "{line}: {told}");
     told
 }
@@ -40,41 +32,32 @@ fn refused_with(line: &str, says: &str) -> String {
 #[test]
 fn the_run_command_may_be_omitted() {
     let rest = "a.yaml b.yaml --seed 7 --seeds 20 --jobs 2 --json r.json --junit r.xml --quiet";
-    let run = run_args(&format!("sim {rest}"));
-    assert_eq!(run, run_args(&format!("sim run {rest}")));
-    assert_eq!(
-        run.files,
-        [PathBuf::from("a.yaml"), PathBuf::from("b.yaml")]
-    );
+    let run = of!(Run, &format!("sim {rest}"));
+    assert_eq!(run, of!(Run, &format!("sim run {rest}")));
+    assert_eq!(run.files, ["a.yaml", "b.yaml"].map(PathBuf::from));
     assert_eq!(run.seed, Some(7));
     assert_eq!(run.seeds, NonZeroU64::new(20));
     assert_eq!(run.jobs, NonZeroUsize::new(2));
     assert!(run.quiet && !run.verbose);
-    assert_eq!(
-        run_args("sim --seed 1 a.yaml").files,
-        [PathBuf::from("a.yaml")]
-    );
+    let after = of!(Run, "sim --seed 1 a.yaml");
+    assert_eq!(after.files, [PathBuf::from("a.yaml")]);
 }
 
 #[test]
 fn commands_parse_their_arguments() {
-    assert_eq!(
-        read("sim validate a.yaml").unwrap(),
-        Invocation::Validate(ValidateArgs {
-            files: vec![PathBuf::from("a.yaml")]
-        })
-    );
-    assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
-    assert_eq!(
-        read("sim completions fish").unwrap(),
-        Invocation::Completions { shell: Shell::Fish }
-    );
+    let files = vec![PathBuf::from("a.yaml")];
+    let shell = Shell::Fish;
+    for (line, means) in [
+        ("sim validate a.yaml", Invocation::Validate { files }),
+        ("sim schema", Invocation::Schema),
+        ("sim completions fish", Invocation::Completions { shell }),
+    ] {
+        assert_eq!(read(line).unwrap(), means);
+    }
     let exhaust = of!(Exhaust, "sim exhaust --world room --jobs 2");
     assert_eq!((exhaust.users, exhaust.depth), (3, 7));
-    assert_eq!(
-        (exhaust.world, exhaust.jobs),
-        (WorldChoice::Room, NonZeroUsize::new(2))
-    );
+    assert_eq!(exhaust.world, WorldChoice::Room);
+    assert_eq!(exhaust.jobs, NonZeroUsize::new(2));
 }
 
 #[test]
@@ -139,32 +122,24 @@ const LIMITS: &str = "
 #[test]
 fn an_error_says_which_values_a_limit_takes() {
     for (limit, says) in rows(LIMITS) {
-        in_plain_words(
-            &format!("sim a.yaml --target http://h:1 --limit {limit}"),
-            says,
-        );
+        let line = format!("sim a.yaml --target http://h:1 --limit {limit}");
+        in_plain_words(&line, says);
     }
 }
 
 #[test]
 fn the_arguments_that_name_a_server_again_are_words_of_a_shell() {
-    let words = [
-        "sim",
-        "a.yaml",
-        "--target",
-        "http://h:1",
-        "--journal",
-        "a folder",
-    ];
-    let limit = ["--limit", "rate_limit={per_second: 1, burst: 2}"];
-    let words = words.into_iter().chain(limit).map(OsString::from);
-    let Ok(Invocation::Run(run)) = parse(words) else {
+    let parsed = |words: &str| parse(words.split(';').map(OsString::from));
+    let words = "sim;a.yaml;--target;http://h:1;--nemesis; sh  n.sh ;--journal;a folder;\
+                 --limit;rate_limit={per_second: 1, burst: 2}";
+    let Ok(Invocation::Run(run)) = parsed(words) else {
         panic!("it is a run");
     };
-    assert_eq!(
-        run.live.words(),
-        r" --target http://h:1 --journal a\ folder --limit rate_limit=\{per_second:\ 1,\ burst:\ 2\}"
-    );
+    let limit = r"--limit rate_limit=\{per_second:\ 1,\ burst:\ 2\}";
+    let words = format!(r" --target http://h:1 --nemesis sh\ n.sh --journal a\ folder {limit}");
+    assert_eq!(run.live.words(), words);
+    let nobody = parsed("sim;a.yaml;--target;http://h:1;--nemesis;  ").unwrap_err();
+    assert!(nobody.to_string().contains("name a program"), "{nobody}");
 }
 
 #[test]
@@ -188,10 +163,8 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
     }
     // Another path of the same file.
     let folder = env!("CARGO_MANIFEST_DIR");
-    let told = refused(&format!(
-        "sim {folder}/Cargo.toml --json {folder}/src/../Cargo.toml"
-    ));
-    assert!(told.contains("would overwrite"), "{told}");
+    let line = format!("sim {folder}/Cargo.toml --json {folder}/src/../Cargo.toml");
+    refused_with(&line, "would overwrite");
 }
 
 #[test]
@@ -256,7 +229,7 @@ fn help(line: &str) -> String {
 #[test]
 fn calibrate_takes_a_server_and_optionally_a_file_and_rates() {
     let alone = of!(Calibrate, "sim calibrate --target http://h");
-    assert_eq!((alone.file.as_ref(), alone.protocol), (None, None));
+    assert_eq!((alone.file.as_ref(), alone.access.protocol), (None, None));
     let loads = |args: &CalibrateArgs| -> Vec<u32> {
         let loads = args.loads().into_iter();
         loads.map(|load| load.as_milli()).collect()
@@ -291,10 +264,8 @@ fn replay_parses_its_arguments() {
     let line = "sim replay d --until 7 --follow user_3 --to-scenario s.yaml --last 9";
     let all = of!(Replay, line);
     assert_eq!((all.until, all.last), (Some(7), 9));
-    assert_eq!(
-        all.follow,
-        Some(sim_search::replay::FollowTarget::Number(3))
-    );
+    let three = sim_search::replay::FollowTarget::Number(3);
+    assert_eq!(all.follow, Some(three));
     assert_eq!(of!(Replay, "sim replay d").last, 200);
     let table = "
         sim replay => JOURNAL
@@ -325,11 +296,8 @@ fn help_of_each_command_fits_the_page() {
             insta::assert_snapshot!(format!("help_of_{name}"), text);
         }
     }
-    assert!(
-        help("sim -h")
-            .lines()
-            .all(|line| line.chars().count() <= 80)
-    );
+    let short = help("sim -h");
+    assert!(short.lines().all(|line| line.chars().count() <= 80));
 }
 
 #[test]

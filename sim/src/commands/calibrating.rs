@@ -1,24 +1,22 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on an equivalent virtual
 //! one.
 
-use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::time::Duration;
+
+use chat_types::Span;
 
 use super::live_run::watched;
-use super::{Console, Problem, check_live, load, prepare_files};
+use super::{Console, Problem, check_live, load, prepare_files, run_once};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use crate::report_server::lock;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
-use sim_model::outcome::{
-    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, START, worst,
-};
+use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, START, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail};
-use sim_search::runner::{RunSeed, Seeds, of_one_seed, run_seeds};
+use sim_search::runner::{RunSeed, of_one_seed};
 
 /// Measures, and returns the exit code.
 pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
@@ -87,10 +85,11 @@ fn both(
         return Err(Problem { code, said });
     }
     let wall = (console.clock)().saturating_sub(began);
-    let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
+    let merged = of_one_seed(seed, Ok(outcome));
+    let result = merged.finish(&ready.plan, wall).result;
     let pace = (live.offered_per_second, live.achieved_per_second);
     let actual = ServerRun::of(&result, pace, remarks(&live));
-    let mut plan = ready.plan().clone();
+    let mut plan = ready.plan.clone();
     block.apply(&mut plan);
     let (result, pace) = simulated(&plan, seed, console.run);
     let simulated = ServerRun::of(&result, pace, Vec::new());
@@ -110,22 +109,11 @@ fn remarks(live: &LiveResult) -> Vec<String> {
 
 /// Runs the scenario in the virtual world. Returns its result and its calls per second.
 fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
-    let seeds = Seeds {
-        first: seed,
-        count: NonZeroU64::MIN,
-        jobs: NonZeroUsize::MIN,
-    };
-    let pace = Mutex::new((Throughput::default(), START));
-    let run_one = |seed: u64, progress: &Progress| {
-        let mut pace = lock(&pace);
-        let outcome = run(plan, seed, progress, Some(&mut pace.0));
-        pace.1 = START + outcome.virtual_span;
-        outcome
-    };
-    let merged = run_seeds(seeds, &Interrupt::default(), &run_one, &mut |_| {});
-    let summary = merged.finish(plan, std::time::Duration::ZERO);
-    let (pace, ended) = &*lock(&pace);
-    (summary.result, pace.each_second(*ended))
+    let mut pace = Throughput::default();
+    let ended = run_once(run, (plan, seed), Some(&mut pace));
+    let span = ended.as_ref().map_or(Span::ZERO, |done| done.virtual_span);
+    let summary = of_one_seed(seed, ended).finish(plan, Duration::ZERO);
+    (summary.result, pace.each_second(START + span))
 }
 
 /// Prints both worlds, and writes the requested files. Returns the exit code, which reports a
@@ -137,7 +125,7 @@ fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut 
         console.show(json, &format!("\n{page}"));
     }
     let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
-    let page = || sim_report::calibrated_html(done, VERSION);
+    let page = || Ok(sim_report::calibrated_html(done, VERSION));
     let written = [
         console.write(arguments.out.as_deref(), yaml, code),
         console.write_json(json, done, code),

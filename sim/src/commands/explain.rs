@@ -1,33 +1,24 @@
 //! `sim explain`: what a term means, and which terms there are.
 
 use super::{Console, Problem};
-use crate::cli::ExplainArgs;
-use crate::terms::{Found, Term, all, find};
+use crate::terms::{Term, all, find};
 use sim_report::wrapped;
 
 /// Explains a term, or lists all.
-pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
-    let terms = all();
-    let those: Vec<&Term> = if arguments.term.is_empty() {
-        terms.iter().collect()
-    } else {
-        let word = arguments.term.join(" ");
-        match find(&terms, &word) {
-            Found::Terms(those) => those,
-            Found::Nothing(meant) => {
-                let meant = meant.map(|name| format!("; did you mean `{name}`?"));
-                let meant = meant.unwrap_or_default();
-                return Err(format!("no term `{word}`{meant}\n  `sim explain` lists all").into());
-            }
+pub(super) fn explain(words: &[String], console: &mut Console<'_>) -> Result<u8, Problem> {
+    let (terms, word) = (all(), words.join(" "));
+    console.say(&match find(&terms, &word) {
+        _ if words.is_empty() => list(&terms),
+        Ok(those) => {
+            let those: Vec<String> = those.into_iter().map(page).collect();
+            those.join("\n")
         }
-    };
-    let text = if arguments.term.is_empty() {
-        list(&those)
-    } else {
-        let those: Vec<String> = those.into_iter().map(page).collect();
-        those.join("\n")
-    };
-    console.say(&text);
+        Err(meant) => {
+            let meant = meant.map(|name| format!("; did you mean `{name}`?"));
+            let meant = meant.unwrap_or_default();
+            return Err(format!("no term `{word}`{meant}\n  `sim explain` lists all").into());
+        }
+    });
     Ok(0)
 }
 
@@ -45,7 +36,7 @@ fn page(term: &Term) -> String {
 }
 
 /// The names of all terms by group.
-fn list(terms: &[&Term]) -> String {
+fn list(terms: &[Term]) -> String {
     let mut text = String::new();
     for group in terms.chunk_by(|one, other| one.group == other.group) {
         let gap = if text.is_empty() { "" } else { "\n" };

@@ -4,7 +4,7 @@ use sim_search::runner::RunSeed;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::scenario_run::unreached_turn;
 use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, Interrupt, START, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, START, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
@@ -39,10 +39,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
         plans.push(blank());
     }
     prepare_files(&[&arguments.json, &arguments.trace], console)?;
-    let guided = arguments.guided.then(|| corpus(arguments)).transpose()?;
-    let mut what = asked(arguments, &plans, console.cores, guided);
-    what.also_judge = console.also_judge;
-    what.interrupt = console.interrupt.clone();
+    let what = asked(arguments, &plans, console)?;
     let began = (console.clock)();
     let run = console.run;
     let mut listener = ProgressListener {
@@ -79,7 +76,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
     let view = console.view(detail(arguments.quiet, arguments.verbose));
     let json = arguments.json.as_deref();
     console.show(json, &exploration(&run, &view));
-    Ok(console.write(json, || exploration_json(&run), result.exit_code))
+    Ok(console.write_json(json, &exploration_json(&run), result.exit_code))
 }
 
 /// Writes the corpus and the trace of the first failure, where they are wanted.
@@ -101,28 +98,27 @@ fn write_requested(
 }
 
 /// The parameters of the requested exploration.
-fn asked<'p>(
+fn asked<'p, 'c: 'p>(
     arguments: &ExploreArgs,
     plans: &'p [Plan],
-    cores: NonZeroUsize,
-    guided: Option<Corpus>,
-) -> ExploreOptions<'p> {
+    console: &Console<'c>,
+) -> Result<ExploreOptions<'p>, String> {
     let on_failure = match arguments.keep_going || arguments.seek.is_some() {
         true => OnFailure::Continue,
         false => OnFailure::Stop,
     };
-    ExploreOptions {
+    Ok(ExploreOptions {
         plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
-        jobs: arguments.jobs.unwrap_or(cores),
-        interrupt: Interrupt::default(),
+        jobs: arguments.jobs.unwrap_or(console.cores),
+        interrupt: console.interrupt.clone(),
         on_failure,
         seek: arguments.seek,
         recipe: arguments.recipe.clone().unwrap_or_default(),
-        guided,
-        also_judge: None,
-    }
+        guided: arguments.guided.then(|| corpus(arguments)).transpose()?,
+        also_judge: console.also_judge,
+    })
 }
 
 /// Writes the files of all failures: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another run

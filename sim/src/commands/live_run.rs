@@ -89,7 +89,7 @@ fn once(
     // A live run cannot be repeated, so its series is recorded whether or not a report is written.
     let file = path.display().to_string();
     let series = match server {
-        Some(server) => server.begin(file.clone(), ready.plan(), (seed, 1)),
+        Some(server) => server.begin(file.clone(), &ready.plan, (seed, 1)),
         None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
     };
     let also = (trace.as_ref(), Some(&*series));
@@ -97,8 +97,8 @@ fn once(
     let LiveOutcome { outcome, live } = done;
     let wall = (console.clock)().saturating_sub(began);
     close_trace(arguments, trace)?;
-    let plan = ready.plan().clone();
-    let mut summary = of_one_seed(outcome).finish(&plan, wall);
+    let plan = ready.plan.clone();
+    let mut summary = of_one_seed(seed, Ok(outcome)).finish(&plan, wall);
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
     if live.ended_early().is_some() && !is_violated {
         summary.result.verdict = Verdict::Unjudged;
@@ -144,7 +144,7 @@ pub(super) fn watched(
         let running = scope.spawn(run);
         while !running.is_finished() {
             let wall = (console.clock)().saturating_sub(began);
-            let line = live_line(&ready.plan().name, 1, &progress.now(), wall);
+            let line = live_line(&ready.plan.name, 1, &progress.now(), wall);
             (console.live)(Some(&line));
             if let Some(server) = server {
                 server.advance(progress.now());

@@ -20,8 +20,7 @@ use sim_model::run_log::RunLog;
 use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
 use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
-    FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
-    user_lanes,
+    FailureExcerpt, FinishedRun, LANES, html, live_line, repeat_command, run_command, user_lanes,
 };
 use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
@@ -205,15 +204,12 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     }
     let mut log = RunLog::default();
     let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
-    let rerun = match again.map_or(0, |again| again.trace_hash) {
-        hash if hash == first_hash => Rerun::Same,
-        trace_hash => Rerun::Different { trace_hash },
-    };
+    let hash = again.map_or(0, |again| again.trace_hash);
     let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
     Some(FailureExcerpt {
         users,
         lines,
-        rerun,
+        other_hash: (hash != first_hash).then_some(hash),
     })
 }
 
@@ -282,8 +278,7 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     let name = format!("{}-{}.html", violation.property, violation.seed);
     let path = console.unasked.join(name);
     let runs = std::slice::from_ref(run);
-    let page = html(runs, VERSION).map_err(std::io::Error::from);
-    let written = page.and_then(|page| output::create(&path, &page));
+    let written = output::create(&path, &html(runs, VERSION));
     // The report was not requested, so an error here does not affect the run.
     let written = written.inspect_err(|problem| {
         console.complain(&format!("warning: {}\n", cannot_write(&path, problem)));

@@ -9,10 +9,9 @@ use super::live_run::unjudged;
 use super::{Console, Problem, cannot_write, run_once};
 use crate::cli::ShrinkArgs;
 use crate::output;
-use sim_judge::SeedOutcome;
 use sim_model::outcome::{PANIC, Shrunk, Violation};
 use sim_model::plan::Plan;
-use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, shrunk_page};
+use sim_report::{Detail, FinishedRun, ShrunkRun, shrunk_page};
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink as make_smaller};
 
 /// The time limit for shrinking that was not requested.
@@ -123,7 +122,7 @@ fn shrink_into(
     output::write(file, &annotated(&shrunk.plan, &shrunk.notes))
         .map_err(|error| cannot_write(file, &error))?;
     Ok(ShrunkRun {
-        rerun: run_again(&shrunk, file, console.run),
+        is_same_again: is_same_again(&shrunk, file, console.run),
         shrunk,
         file: file.display().to_string(),
         took,
@@ -131,20 +130,16 @@ fn shrink_into(
 }
 
 /// Loads and runs the file, and compares the outcome.
-fn run_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> Rerun {
+fn is_same_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> bool {
     let Ok(plan) = load(file) else {
-        return Rerun::Different { trace_hash: 0 };
+        return false;
     };
     let first = &shrunk.violation;
     let same = |one: &Violation| one.property == first.property && one.detail == first.detail;
     match run_once(run, (&plan, plan.seed), None) {
-        Ok(again)
-            if Some(again.trace_hash) == shrunk.trace_hash && again.violations.iter().any(same) =>
-        {
-            Rerun::Same
+        Ok(again) => {
+            Some(again.trace_hash) == shrunk.trace_hash && again.violations.iter().any(same)
         }
-        Ok(SeedOutcome { trace_hash, .. }) => Rerun::Different { trace_hash },
-        Err(_) if shrunk.trace_hash.is_none() => Rerun::Same,
-        Err(_) => Rerun::Different { trace_hash: 0 },
+        Err(_) => shrunk.trace_hash.is_none(),
     }
 }

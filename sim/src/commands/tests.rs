@@ -117,6 +117,10 @@ impl TestFolder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    fn json(&self, name: &str) -> serde_json::Value {
+        serde_json::from_str(&self.read(name)).unwrap()
+    }
+
     /// Runs a command line. Words with a dot are files of the folder.
     fn sim(&self, line: &str) -> Printed {
         self.sim_with(line, &run_seed, &Interrupt::default())
@@ -214,21 +218,17 @@ fn an_interrupted_run_has_the_result_of_its_seeds_so_far() {
     let line = "sim burst.yaml --seeds 9 --json out.json --report out.html";
     let printed = folder.sim_interrupted_at(line, 45);
     assert_eq!(printed.code, 130);
-    let json: serde_json::Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    let json = folder.json("out.json");
     // A worker is at most two seeds ahead of the last result.
     let done = json["seeds"].as_u64().unwrap();
     assert!((1..=3).contains(&done), "{done}");
-    assert_eq!(
-        (&json["interrupted"], &json["exit_code"]),
-        (&true.into(), &130.into())
-    );
+    assert_eq!(json["interrupted"], true);
+    assert_eq!(json["exit_code"], 130);
     let told = format!("interrupted after {done} of 9 seeds of ");
     begins(&printed.err, &told);
-    let verdict = printed
-        .out
-        .lines()
-        .find(|line| line.starts_with("INTERRUPTED · "));
-    assert!(verdict.unwrap().ends_with("exit 130"), "{}", printed.out);
+    let mut lines = printed.out.lines();
+    let verdict = lines.find(|line| line.starts_with("INTERRUPTED · "));
+    ends(verdict.unwrap(), "exit 130");
     assert!(folder.read("out.html").contains("<html"));
     // A failure weighs more.
     let failing = folder.sim_interrupted_at("sim unsafe.yaml --seeds 9 --no-shrink", 46);
@@ -249,7 +249,7 @@ fn an_interrupted_exploration_has_the_result_of_its_seeds_so_far() {
     let line = "sim explore burst.yaml --seeds 90 --json out.json";
     let printed = folder.sim_interrupted_at(line, 5);
     assert_eq!(printed.code, 130, "{}", printed.out);
-    let json: serde_json::Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    let json = folder.json("out.json");
     assert!(json["seeds"].as_u64().unwrap() < 5, "{json}");
     assert_eq!(json["exit_code"], 130);
 }
@@ -260,12 +260,16 @@ fn a_violation_is_run_again_and_its_seed_shown() {
     assert_eq!(printed.code, 1);
     let out = printed.out;
     begins(&out, "FAIL room_order · unsafe · seed 44 of 42–46 · sim ");
-    has(&out, "user_7 saw message 2 before message 1.\n");
-    has(&out, " 0.009s      · stream open ◀\n");
     assert!(!out.contains("0.010s"), "{out}");
-    has(&out, "run again: same hash\n");
-    has(&out, "--seed 44\n");
-    has(&out, "violations in 1 of 5 seeds: 44\n");
+    for line in [
+        "user_7 saw message 2 before message 1.\n",
+        " 0.009s      · stream open ◀\n",
+        "run again: same hash\n",
+        "--seed 44\n",
+        "violations in 1 of 5 seeds: 44\n",
+    ] {
+        has(&out, line);
+    }
 }
 
 #[test]
@@ -283,7 +287,7 @@ fn several_files_run_one_after_another() {
     assert_eq!(printed.code, 1);
     let end = "FAIL · 3 scenarios: 2 passed, 1 failed (safety) · exit 1\n";
     ends(&printed.out, end);
-    let value: serde_json::Value = serde_json::from_str(&folder.read("r.json")).unwrap();
+    let value = folder.json("r.json");
     let runs = value["runs"].as_array().unwrap().iter();
     let verdicts: Vec<_> = runs.map(|run| &run["verdict"]).collect();
     assert_eq!(verdicts, ["pass", "safety", "pass"]);
@@ -308,10 +312,8 @@ fn one_invalid_file_prevents_all_runs() {
 fn json_is_the_only_text_on_the_standard_output() {
     let printed = TestFolder::new().sim("sim burst.yaml --json -");
     let value: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
-    assert_eq!(
-        (value["scenario"].as_str(), value["exit_code"].as_u64()),
-        (Some("burst"), Some(0))
-    );
+    assert_eq!(value["scenario"], "burst");
+    assert_eq!(value["exit_code"], 0);
     begins(&printed.err, "burst · seed 42");
 }
 
@@ -369,12 +371,10 @@ fn schema_prints_the_schema() {
 fn explore_prints_the_first_failure_and_its_command() {
     let folder = TestFolder::new();
     // The files are taken in turn: the fifth seed runs on the first one.
-    let both = |files: &str| {
+    for (files, code) in [("burst.yaml unsafe.yaml", 0), ("unsafe.yaml burst.yaml", 1)] {
         let line = format!("sim explore {files} --seed 40 --seeds 20");
-        folder.sim(&line).code
-    };
-    assert_eq!(both("burst.yaml unsafe.yaml"), 0);
-    assert_eq!(both("unsafe.yaml burst.yaml"), 1);
+        assert_eq!(folder.sim(&line).code, code, "{files}");
+    }
     let alone = folder.sim("sim explore unsafe.yaml --seed 40 --seeds 20 --json found.json");
     assert_eq!(alone.code, 1);
     for words in [
@@ -386,22 +386,23 @@ fn explore_prints_the_first_failure_and_its_command() {
     ] {
         has(&alone.out, words);
     }
-    let columns = |line: &str| unicode_width::UnicodeWidthStr::width(line);
-    assert!(
-        alone.out.lines().all(|line| columns(line) <= 80),
-        "{}",
-        alone.out
-    );
-    let json: serde_json::Value = serde_json::from_str(&folder.read("found.json")).unwrap();
-    assert_eq!((&json["seeds"], &json["exit_code"]), (&5.into(), &1.into()));
+    let mut widths = alone.out.lines().map(unicode_width::UnicodeWidthStr::width);
+    assert!(widths.all(|columns| columns <= 80), "{}", alone.out);
+    let json = folder.json("found.json");
     let failure = &json["failures"][0];
-    assert_eq!(failure["property"], "room_order");
-    assert_eq!(failure["class"], "safety");
     assert_eq!(
-        (&failure["seed"], &failure["index"]),
-        (&44.into(), &5.into())
+        (json["seeds"].as_u64(), json["exit_code"].as_u64()),
+        (Some(5), Some(1))
     );
-    assert_eq!(failure["trace_hash"], "000000000000002c");
+    for (key, value) in [
+        ("property", "room_order".into()),
+        ("class", "safety".into()),
+        ("seed", serde_json::Value::from(44)),
+        ("index", 5.into()),
+        ("trace_hash", "000000000000002c".into()),
+    ] {
+        assert_eq!(failure[key], value, "{key}");
+    }
     assert!(!failure["drew"].as_str().unwrap().is_empty());
     assert!(failure["shrunk"].is_null() && json["seek"].is_null());
     assert!(!json["unreached"].as_array().unwrap().is_empty());

@@ -21,21 +21,13 @@ fn only_a_get_of_this_host_is_answered() {
     for (request, status) in [
         ("GET / HTTP/1.1\r\nHost: evil.example:PORT\r\n\r\n", "421"),
         ("GET / HTTP/1.1\r\n\r\n", "421"),
-        (
-            "GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nHost: evil\r\n\r\n",
-            "421",
-        ),
-        ("POST / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", "405"),
-        (
-            "GET /../etc HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n",
-            "404",
-        ),
+        ("GET / HTTP/1.1\r\nHost: HERE\r\nHost: evil\r\n\r\n", "421"),
+        ("POST / HTTP/1.1\r\nHost: HERE\r\n\r\n", "405"),
+        ("GET /../etc HTTP/1.1\r\nHost: HERE\r\n\r\n", "404"),
     ] {
-        let answer = ask(request);
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{request}: {answer}"
-        );
+        let answer = ask(&request.replace("HERE", "127.0.0.1:PORT"));
+        let status = format!("HTTP/1.1 {status} ");
+        assert!(answer.starts_with(&status), "{request}: {answer}");
     }
 }
 
@@ -48,15 +40,8 @@ fn a_head_without_an_end_is_refused() {
     let _ = stream.write_all(long.as_bytes());
     let mut text = String::new();
     let _ = stream.read_to_string(&mut text);
-    assert!(
-        text.is_empty() || text.starts_with("HTTP/1.1 400 "),
-        "{text}"
-    );
-    assert!(
-        get(
-            &server,
-            &format!("GET /data HTTP/1.1\r\nHost: {}\r\n\r\n", server.address)
-        )
-        .ends_with("{}")
-    );
+    let is_refused = text.is_empty() || text.starts_with("HTTP/1.1 400 ");
+    assert!(is_refused, "{text}");
+    let next = format!("GET /data HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    assert!(get(&server, &next).ends_with("{}"));
 }

@@ -13,12 +13,11 @@ mod several;
 #[cfg(feature = "tls")]
 mod tls;
 
-use std::io::Write as _;
 use std::net::TcpListener;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::{Folder, Ran};
 use fake_server::{FakeServer, Fault};
 
 const PAIRS: &str = "
@@ -53,51 +52,40 @@ thresholds: { request_latency: [\"p(99)<20s\"] }
 ";
 
 /// Runs a scenario against a server.
-fn sim(scenario: &str, target: &str, words: &[&str]) -> Output {
-    let mut file = tempfile::Builder::new()
-        .suffix(".yaml")
-        .tempfile()
-        .expect("a folder for temporary files");
-    file.write_all(scenario.as_bytes()).expect("room in it");
-    let folder = tempfile::tempdir().expect("a folder in it");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
-    command.arg(file.path()).args(["--target", target]);
-    // Files that were not requested are written there.
-    command.args(words).current_dir(folder.path());
-    command.output().expect("it starts")
+fn sim(scenario: &str, target: &str, words: &str) -> Ran {
+    Folder::with(scenario).sim(&format!("a.yaml --target {target} {words}"))
 }
 
-/// Runs the pairs against a server with this fault. Returns the exit code and the result.
-fn pairs(fault: Fault) -> (Option<i32>, Value) {
+/// Runs the pairs against a server with this fault. Returns the exit code, what is broken, and the
+/// result.
+fn pairs(fault: Fault) -> (Option<i32>, Vec<String>, Value) {
     let server = FakeServer::start(fault);
-    let target = format!("http://{}", server.address);
-    let ran = sim(PAIRS, &target, &["--protocol", "http", "--json", "-"]);
-    let result = serde_json::from_slice(&ran.stdout);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    (
-        ran.status.code(),
-        result.unwrap_or_else(|error| panic!("{error}: {told}")),
-    )
+    let ran = sim(PAIRS, &server.target(), "--protocol http --json -");
+    let result = ran.json();
+    (ran.code, broken(&result), result)
 }
 
-fn broken(result: &Value) -> Vec<&str> {
-    let properties = result["properties"]
-        .as_object()
-        .expect("a result has properties");
+fn broken(result: &Value) -> Vec<String> {
+    let properties = result["properties"].as_object().expect("properties");
     let broken = properties.iter().filter(|(_, one)| one["held"] == false);
-    broken.map(|(name, _)| name.as_str()).collect()
+    broken.map(|(name, _)| name.clone()).collect()
+}
+
+/// Checks the exit code of a run, and what it says.
+#[track_caller]
+fn ended(ran: &Ran, code: i32, says: &[&str]) {
+    let told = ran.told();
+    assert_eq!(ran.code, Some(code), "{told}");
+    for words in says {
+        assert!(told.contains(words), "no {words}: {told}");
+    }
 }
 
 #[test]
 fn a_server_of_others_that_keeps_the_rules_passes() {
-    let (code, result) = pairs(Fault::None);
-    assert_eq!((code, broken(&result)), (Some(0), vec![]), "{result:#}");
-    for property in [
-        "no_lost_messages",
-        "no_duplicates",
-        "room_order",
-        "single_match",
-    ] {
+    let (code, broken, result) = pairs(Fault::None);
+    assert_eq!((code, broken), (Some(0), vec![]), "{result:#}");
+    for property in "no_lost_messages no_duplicates room_order single_match".split(' ') {
         assert_eq!(result["properties"][property]["held"], true, "{property}");
     }
     // What only the server's own records show is counted as not judged.
@@ -108,8 +96,9 @@ fn a_server_of_others_that_keeps_the_rules_passes() {
     }
     assert_eq!(result["properties"]["bounded"]["held"], Value::Null);
     let live = &result["live"];
-    assert_eq!(live["starts"]["planned"], 24);
-    assert_eq!(live["starts"]["started"], 24);
+    for starts in ["planned", "started"] {
+        assert_eq!(live["starts"][starts], 24);
+    }
     assert_eq!(live["requests"]["failed"], 0);
     assert_eq!(live["left_out"][0], "chimaek_lover");
     assert_eq!(live["ignored"][0], "expect_sometimes");
@@ -119,41 +108,24 @@ fn a_server_of_others_that_keeps_the_rules_passes() {
 }
 
 #[test]
-fn a_message_that_is_lost_is_found() {
-    let (code, result) = pairs(Fault::Loses);
-    assert_eq!(
-        (code, broken(&result)),
-        (Some(1), vec!["no_lost_messages"]),
-        "{result:#}"
-    );
-}
-
-#[test]
-fn a_message_that_is_doubled_is_found() {
-    let (code, result) = pairs(Fault::Doubles);
-    assert_eq!(
-        (code, broken(&result)),
-        (Some(1), vec!["no_duplicates"]),
-        "{result:#}"
-    );
-}
-
-#[test]
-fn messages_that_change_places_are_found() {
-    let (code, result) = pairs(Fault::Swaps);
-    assert_eq!(code, Some(1));
-    // A message that no other follows is never delivered, and is lost.
-    assert!(broken(&result).contains(&"room_order"), "{result:#}");
-}
-
-#[test]
-fn a_message_that_nobody_sent_is_found() {
-    let (code, result) = pairs(Fault::Forges);
-    assert_eq!(
-        (code, broken(&result)),
-        (Some(1), vec!["no_phantoms"]),
-        "{result:#}"
-    );
+fn a_message_that_is_lost_doubled_forged_or_out_of_its_place_is_found() {
+    for (fault, property) in [
+        (Fault::Loses, "no_lost_messages"),
+        (Fault::Doubles, "no_duplicates"),
+        (Fault::Swaps, "room_order"),
+        (Fault::Forges, "no_phantoms"),
+    ] {
+        let (code, mut broken, result) = pairs(fault);
+        if fault == Fault::Swaps {
+            // A message that no other follows is never delivered, and is lost.
+            broken.retain(|name| name == property);
+        }
+        assert_eq!(
+            (code, broken),
+            (Some(1), vec![property.to_owned()]),
+            "{result:#}"
+        );
+    }
 }
 
 #[test]
@@ -162,67 +134,47 @@ fn where_no_server_is_it_says_what_to_do() {
     let target = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     for protocol in ["2026-07-28", "2025-11-25", "http"] {
-        let ran = sim(PAIRS, &target, &["--protocol", protocol]);
-        let told = String::from_utf8(ran.stderr).unwrap();
-        assert_eq!(ran.status.code(), Some(4), "{told}");
-        assert!(told.contains("talking-stick --listen"), "{told}");
+        let ran = sim(PAIRS, &target, &format!("--protocol {protocol}"));
+        ended(&ran, 4, &["talking-stick --listen"]);
     }
 }
 
 #[test]
 fn a_server_that_asks_for_a_token_is_given_the_one_it_knows() {
     let server = FakeServer::start(Fault::Locks);
-    let target = format!("http://{}", server.address);
-    let runs = |words: &[&str]| {
-        let ran = sim(PAIRS, &target, &[&["--protocol", "http"], words].concat());
-        let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-        assert!(!told.contains("sesame"), "{told}");
-        (ran.status.code(), told)
-    };
-    let (code, told) = runs(&[]);
-    assert_eq!(code, Some(4), "{told}");
-    assert!(told.contains("put it in SIM_TOKEN"), "{told}");
-    let (code, told) = runs(&["--token", "mustard"]);
-    assert_eq!(code, Some(4), "{told}");
-    assert!(told.contains("does not know the token"), "{told}");
-    let (code, told) = runs(&["--token", "sesame"]);
-    assert_eq!(code, Some(0), "{told}");
+    for (words, code, says) in [
+        ("", 4, "put it in SIM_TOKEN"),
+        ("--token mustard", 4, "does not know the token"),
+        ("--token sesame", 0, ""),
+    ] {
+        let ran = sim(PAIRS, &server.target(), &format!("--protocol http {words}"));
+        assert!(!ran.told().contains("sesame"), "{}", ran.told());
+        ended(&ran, code, &[says]);
+    }
 }
 
 #[test]
 fn a_server_that_speaks_something_else_is_named() {
     let server = FakeServer::start(Fault::None);
-    let target = format!("http://{}", server.address);
-    let ran = sim(PAIRS, &target, &[]);
-    let told = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(4), "{told}");
-    assert!(told.contains("--protocol"), "{told}");
+    ended(&sim(PAIRS, &server.target(), ""), 4, &["--protocol"]);
 }
 
 #[test]
 fn what_everybody_needs_and_the_server_lacks_is_named() {
     let server = FakeServer::start(Fault::None);
-    let target = format!("http://{}", server.address);
     let breaks = "
 name: breaks
 duration: 1s
 phases: [{ name: come, duration: 1s, arrival_count: 1 }]
 scenarios: [{ name: idler, flow: [break: { kind: chimaek }] }]
 ";
-    let ran = sim(breaks, &target, &["--protocol", "http"]);
-    let told = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(4), "{told}");
-    assert!(told.contains("chimaek"), "{told}");
+    let ran = sim(breaks, &server.target(), "--protocol http");
+    ended(&ran, 4, &["chimaek"]);
 }
 
 #[test]
 fn a_fault_that_a_live_server_cannot_have_must_be_optional() {
     let faults = format!("{PAIRS}faults: [{{ at: 1s, crash: server, down_for: 1s }}]\n");
-    let ran = sim(&faults, "http://127.0.0.1:1", &[]);
-    let told = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(
-        told.contains("crash") && told.contains("optional: true"),
-        "{told}"
-    );
+    let ran = sim(&faults, "http://127.0.0.1:1", "");
+    ended(&ran, 2, &["crash", "optional: true"]);
 }

@@ -17,22 +17,21 @@ use sim_model::outcome::START;
 use sim_search::seed::run_seed;
 use std::ffi::OsString;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use chat_types::Time;
 use serde_json::Value;
 use sim::cli;
-use sim::commands::{Console, execute};
+use sim::commands::execute;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::names::properties_of;
 use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Command, Op, Reply, Response, User};
-use sim_report::Paint;
 use sim_search::runner::RunSeed;
+
+use crate::{console, each, has, list};
 
 /// Forwards everything, and remembers the last accepted push.
 struct PushRecorder<'a> {
@@ -132,26 +131,12 @@ impl TestFolder {
         );
         words.extend(more.split_whitespace().map(OsString::from));
         words.extend(["--report".into(), report.clone().into_os_string()]);
-        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
+        let unasked = self.folder.join(format!("unasked-{name}"));
+        let mut console = console(run, (&mut out, &mut err), &interrupt, &unasked);
         let code = execute(
             &cli::parse(words).expect("the words are right"),
-            &mut Console {
-                run,
-                also_judge: None,
-                out: &mut out,
-                unwritten: None,
-                err: &mut err,
-                paint: Paint::Plain,
-                error_paint: Paint::Plain,
-                error_columns: 80,
-                live: &mut |_| {},
-                started: std::time::SystemTime::UNIX_EPOCH,
-                // A stopped clock, which excludes all that depends on the machine.
-                clock: &|| Duration::ZERO,
-                interrupt: &Interrupt::default(),
-                cores: NonZeroUsize::MIN,
-                unasked: &self.folder.join(format!("unasked-{name}")),
-            },
+            &mut console,
         );
         assert_eq!(String::from_utf8(err).expect("text"), "");
         let out = String::from_utf8(out).expect("text");
@@ -181,12 +166,8 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
     assert!(page.len() < 300_000, "{} bytes", page.len());
     let run = &data(&page)["runs"][0];
     assert_eq!(run["verdict"], "pass");
-    assert_eq!(run["diagrams"].as_array().unwrap().len(), 0);
-    let curves = run["charts"]["curves"].as_array().unwrap();
-    let names: Vec<&str> = curves
-        .iter()
-        .map(|curve| curve["metric"].as_str().unwrap())
-        .collect();
+    assert_eq!(list(&run["diagrams"]).len(), 0);
+    let curves = &run["charts"]["curves"];
     let all = [
         "message_latency",
         "later_latency",
@@ -196,42 +177,30 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
         "request_latency",
         "commit_latency",
     ];
-    assert_eq!(names, all);
-    assert!(
-        curves
-            .iter()
-            .all(|curve| curve["points"].as_array().unwrap().len() > 5)
-    );
+    assert_eq!(each(curves, "metric"), all);
+    let mut points = each(curves, "points").into_iter();
+    assert!(points.all(|points| list(points).len() > 5));
     let queue = &run["charts"]["queue"];
     assert!(queue["users"].as_u64().unwrap() > 200);
     let longest = queue["worst"][0]["longest_ms"].as_f64().unwrap();
-    let max = run["metrics"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|metric| metric["name"] == "queue_wait");
-    assert_eq!(max.unwrap()["count"], "246");
+    let mut metrics = list(&run["metrics"]).iter();
+    let wait = metrics.find(|metric| metric["name"] == "queue_wait");
+    assert_eq!(wait.unwrap()["count"], "246");
     assert!((2_400.0..2_600.0).contains(&longest), "{longest}");
-    assert_eq!(run["timeline"]["faults"].as_array().unwrap().len(), 3);
-    assert_eq!(
-        run["properties"].as_array().unwrap().len(),
-        properties_of(1).len()
-    );
+    assert_eq!(list(&run["timeline"]["faults"]).len(), 3);
+    assert_eq!(list(&run["properties"]).len(), properties_of(1).len());
 }
 
 #[test]
 fn one_seed_gives_one_page() {
     let folder = TestFolder::new();
-    let once = folder
-        .sim(&run_seed, &[BURST], "--seeds 3 --jobs 1", "seeds.html")
-        .2;
-    let again = folder
-        .sim(&run_seed, &[BURST], "--seeds 3 --jobs 3", "seeds.html")
-        .2;
-    assert_eq!(once, again);
-    let once = folder.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
-    let again = folder.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
-    assert_eq!(once, again);
+    let seeds = |jobs: &str| {
+        let more = format!("--seeds 3 --jobs {jobs}");
+        folder.sim(&run_seed, &[BURST], &more, "seeds.html").2
+    };
+    assert_eq!(seeds("1"), seeds("3"));
+    let violated = || folder.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
+    assert_eq!(violated(), violated());
 }
 
 #[test]
@@ -240,14 +209,9 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
     let (code, out, page) = folder.sim(&blaming, &[STALE_PUSH], "--no-shrink", "violated.html");
     assert_eq!(code, 1);
     let diagram = &data(&page)["runs"][0]["diagrams"][0];
-    let lanes: Vec<&str> = diagram["lanes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|lane| lane["persona"].as_str().unwrap())
-        .collect();
-    assert_eq!(lanes, ["bob", "ann", "", "c<b>ob</b>"]);
-    let bands = diagram["bands"].as_array().unwrap();
+    let personas = each(&diagram["lanes"], "persona");
+    assert_eq!(personas, ["bob", "ann", "", "c<b>ob</b>"]);
+    let bands = &diagram["bands"];
     for kind in [
         "partition",
         "slow_readers",
@@ -256,50 +220,30 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
         "slow_disk",
         "disconnect",
     ] {
-        assert!(
-            bands.iter().any(|band| band["kind"] == kind),
-            "{kind}: {bands:#?}"
-        );
+        assert!(has(bands, "kind", kind), "{kind}: {bands:#}");
     }
-    let events = diagram["events"].as_array().unwrap();
+    let events = &diagram["events"];
     for kind in ["request", "reply", "opening", "push", "point"] {
-        assert!(events.iter().any(|event| event["kind"] == kind), "{kind}");
+        assert!(has(events, "kind", kind), "{kind}");
     }
     for fate in ["fine", "refused", "lost", "broken"] {
-        assert!(events.iter().any(|event| event["fate"] == fate), "{fate}");
+        assert!(has(events, "fate", fate), "{fate}");
     }
-    let blamed: Vec<&Value> = events
-        .iter()
-        .filter(|event| event["blamed"] == true)
-        .collect();
+    let blamed = list(events).iter().filter(|event| event["blamed"] == true);
+    let blamed: Vec<&Value> = blamed.collect();
     assert_eq!(blamed.len(), 1, "{blamed:#?}");
-    assert_eq!(blamed[0]["to_us"], diagram["violation_us"]);
-    let marks = diagram["marks"].as_array().unwrap();
-    let facts: Vec<&str> = marks
-        .iter()
-        .map(|mark| mark["fact"].as_str().unwrap())
-        .collect();
-    assert_eq!(facts, ["predicted", "seen"]);
-    for mark in marks {
-        assert_eq!(
-            (&mark["lane"], &mark["at_us"]),
-            (&blamed[0]["lane"], &blamed[0]["to_us"])
-        );
-    }
-    assert!(
-        blamed[0]["label"]
-            .as_str()
-            .unwrap()
-            .starts_with("accepted, room_seq ")
-    );
-    let look = folder
-        .folder
-        .join("unasked-violated.html/stick_exclusion-1.html");
-    assert!(
-        fs::read_to_string(&look)
-            .unwrap()
-            .starts_with("<!doctype html>")
-    );
+    let blamed = blamed[0];
+    assert_eq!(blamed["to_us"], diagram["violation_us"]);
+    let marks = &diagram["marks"];
+    assert_eq!(each(marks, "fact"), ["predicted", "seen"]);
+    assert_eq!(each(marks, "lane"), [&blamed["lane"]; 2]);
+    assert_eq!(each(marks, "at_us"), [&blamed["to_us"]; 2]);
+    let label = blamed["label"].as_str().unwrap();
+    assert!(label.starts_with("accepted, room_seq "), "{label}");
+    let unasked = folder.folder.join("unasked-violated.html");
+    let look = unasked.join("stick_exclusion-1.html");
+    let written = fs::read_to_string(&look).unwrap();
+    assert!(written.starts_with("<!doctype html>"));
     let said: String = out.split(['\\', '\n', ' ']).collect();
     assert!(said.contains(&format!("look{}", look.display())), "{out}");
 }
@@ -309,18 +253,18 @@ fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
     let (code, _, page) = TestFolder::new().sim(&blaming, &[CONTENTION], "", "contention.html");
     assert_eq!(code, 1);
     let data = data(&page);
-    let diagrams = data["runs"][0]["diagrams"].as_array().unwrap();
+    let diagrams = list(&data["runs"][0]["diagrams"]);
     // The shrunk failure comes first: a user that claims, appends and pushes.
     assert_eq!(diagrams.len(), 2);
     assert_eq!(diagrams[0]["of"], "shrunk");
-    assert!(diagrams[0]["lanes"].as_array().unwrap().len() <= 3);
+    assert!(list(&diagrams[0]["lanes"]).len() <= 3);
     let diagram = &diagrams[1];
-    let lanes = diagram["lanes"].as_array().unwrap();
+    let lanes = list(&diagram["lanes"]);
     let of = |role: &str| lanes.iter().filter(|lane| lane["role"] == role).count();
     assert_eq!((of("concerned"), of("server")), (1, 1));
     assert!((2..=8).contains(&lanes.len()), "{lanes:?}");
-    assert!(diagram["left_out"].as_array().unwrap().len() > 1);
-    assert!(diagram["events"].as_array().unwrap().len() < 500);
+    assert!(list(&diagram["left_out"]).len() > 1);
+    assert!(list(&diagram["events"]).len() < 500);
     assert!(page.len() < 300_000, "{} bytes", page.len());
 }
 
@@ -329,7 +273,7 @@ fn several_files_are_pages_of_one_report() {
     let scenarios = [BURST, STALE_PUSH, "../scenarios/partition.yaml"];
     let (code, _, page) = TestFolder::new().sim(&run_seed, &scenarios, "", "several.html");
     assert_eq!(code, 0);
-    assert_eq!(data(&page)["runs"].as_array().unwrap().len(), 3);
+    assert_eq!(list(&data(&page)["runs"]).len(), 3);
 }
 
 #[test]

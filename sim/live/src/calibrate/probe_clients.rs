@@ -151,12 +151,7 @@ impl<'p> ProbeClients<'p> {
     /// The session and the request with which a client reads on its own.
     pub(super) fn reader(&self, who: usize) -> (Arc<Session>, Ask) {
         let identity = &self.identities[who];
-        let ask = Ask {
-            handle: identity.handle(),
-            key: None,
-            op: read(),
-            room: None,
-        };
+        let ask = Ask::new(identity.handle(), read());
         (Arc::clone(&identity.session), ask)
     }
 
@@ -187,10 +182,8 @@ impl<'p> ProbeClients<'p> {
         let identity = &self.identities[who];
         let session = Arc::clone(&identity.session);
         let ask = Ask {
-            handle: identity.handle(),
-            key: (!op.is_read()).then_some(self.keys),
-            op,
-            room: None,
+            key: Some(self.keys),
+            ..Ask::new(identity.handle(), op)
         };
         let (answered, took) = self.exchange(&session, CallerRequest::Call(ask))?;
         let Answered::Call(reply) = answered else {
@@ -223,8 +216,7 @@ impl<'p> ProbeClients<'p> {
                 && of == ticket
             {
                 self.pool.finish(ticket);
-                let answered = result.map_err(|why| why.0)?;
-                return Ok((answered, now.since(began)));
+                return Ok((result?, now.since(began)));
             }
         }
     }

@@ -101,7 +101,7 @@ impl LoadRunner<'_, '_> {
     /// Keeps a message for a client whose process is stopped. Returns all other messages.
     pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
         let agent = match &message {
-            Message::Ended { ticket, .. } => self.requests.get(ticket).map(|one| one.agent),
+            Message::Ended { ticket, .. } => self.requests.get(ticket).copied(),
             Message::Stream { agent, .. } => Some(*agent),
             Message::Asked(_) | Message::Nemesis(_) => None,
         };

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time, mix};
 
-use super::{LoadRunner, Phase, RequestPurpose, Wakeup};
+use super::{LoadRunner, Phase, Wakeup};
 use crate::ask::Ask;
-use crate::caller::{Answered, CallerRequest, Message, StreamNews, TimedMessage};
-use crate::client::{InFlight, Reading, Stream};
+use crate::caller::{Answered, CallerRequest, Message, Session, StreamNews, TimedMessage};
+use crate::client::{InFlight, Stream};
 use crate::event::Received;
 use crate::listening::Opening;
 use crate::reply::{ParsedPage, ParsedReply};
 use crate::target::Protocol;
-use crate::wire::WireError;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::{LostTarget, START};
 use sim_model::protocol::{Agent, CallId, Refusal, Reply, Response};
@@ -46,22 +45,27 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Handles the end of a request, if it is still awaited.
-    fn end_request(&mut self, ticket: u64, result: Result<Answered, WireError>, now: Time) {
+    fn end_request(&mut self, ticket: u64, result: Result<Answered, String>, now: Time) {
         self.pool.finish(ticket);
-        let purpose = self.requests.remove(&ticket);
+        let agent = self.requests.remove(&ticket);
         if let Err(why) = &result {
             self.metrics.requests.failed += 1;
-            self.last_failure = Some(why.0.clone());
+            self.last_failure = Some(why.clone());
         }
-        let Some(RequestPurpose { agent, stream }) = purpose else {
+        let Some(agent) = agent else {
             return;
         };
-        let call = self.clients[agent as usize].take(|one| one.ticket == ticket);
         self.metrics.requests.answered += u64::from(result.is_ok());
-        match (result, stream, call) {
-            (Ok(Answered::Call(reply)), _, Some(call)) => self.answer(agent, &call, *reply, now),
-            (Ok(Answered::Page(page)), Some(stream), _) => self.read(agent, stream, page, now),
-            (Err(_), Some(stream), _) => self.handle_stream_end(agent, stream, None, now),
+        let client = &mut self.clients[agent as usize];
+        let call = client.take(|one| one.ticket == ticket);
+        let reads = client.stream.as_ref();
+        let reads = reads.filter(|stream| stream.reading == Some(ticket));
+        match (result, call, reads.map(|stream| stream.number)) {
+            (Ok(Answered::Call(reply)), Some(call), _) => self.answer(agent, &call, *reply, now),
+            (Ok(Answered::Page(Some(page))), _, Some(_)) => self.read(agent, page, now),
+            (Ok(Answered::Page(None)) | Err(_), _, Some(stream)) => {
+                self.handle_stream_end(agent, stream, None, now);
+            }
             // To the client, a failed attempt looks like a slow one: it waits for its timeout.
             (_, _, _) => {}
         }
@@ -90,7 +94,7 @@ impl LoadRunner<'_, '_> {
             StreamNews::Opened => {
                 let user = &mut self.clients[agent as usize].user;
                 user.handle_stream_opened(now, stream, &mut self.metrics);
-                self.handle_growth(agent, stream);
+                self.handle_growth(agent);
                 self.settle(agent);
             }
             StreamNews::Pushed(event) => {
@@ -101,7 +105,7 @@ impl LoadRunner<'_, '_> {
             }
             StreamNews::Grew => {
                 if !self.breaks(agent) {
-                    self.handle_growth(agent, stream);
+                    self.handle_growth(agent);
                 }
             }
             StreamNews::Closed(refusal) => self.handle_stream_end(agent, stream, refusal, now),
@@ -109,11 +113,11 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Handles the end of a question to the target. The run ends if it is gone.
-    fn hear_of_target(&mut self, found: Result<(), WireError>, now: Time) {
+    fn hear_of_target(&mut self, found: Result<(), String>, now: Time) {
         if let (Some(heard_at), Err(why)) = (self.watch.end_asking(&found, now), found) {
             self.lost = Some(LostTarget {
                 at: heard_at.since(START),
-                why: why.0,
+                why,
             });
             self.end(now);
         }
@@ -150,51 +154,44 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Reads an inbox whose stream reported that it grew.
-    fn handle_growth(&mut self, agent: u32, number: u32) {
-        if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
-            return;
-        }
-        let Some(stream) = &mut self.clients[agent as usize].stream else {
+    fn handle_growth(&mut self, agent: u32) {
+        let is_pushed = self.pool.net.writer.protocol == Protocol::Http;
+        let stream = self.clients[agent as usize].stream.as_mut();
+        let Some(stream) = stream.filter(|_| !is_pushed) else {
             return;
         };
         let Some(inbox) = stream.inbox.clone() else {
             return;
         };
-        stream.reading = match stream.reading {
-            Reading::Idle => {
-                let after = stream.cursor;
-                let want = CallerRequest::Inbox { inbox, after };
-                let ticket = self.pool.send(&stream.session, want);
-                self.metrics.requests.sent += 1;
-                let stream = Some(number);
-                self.requests
-                    .insert(ticket, RequestPurpose { agent, stream });
-                Reading::Page { ticket }
+        stream.has_grown = stream.reading.is_some();
+        if !stream.has_grown {
+            let (session, after) = (Arc::clone(&stream.session), stream.cursor);
+            let ticket = self.send(agent, &session, CallerRequest::Inbox { inbox, after });
+            if let Some(stream) = &mut self.clients[agent as usize].stream {
+                stream.reading = Some(ticket);
             }
-            Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
-                Reading::PageAndMore { ticket }
-            }
-        };
+        }
+    }
+
+    /// Makes a request of a client, and returns its number.
+    fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> u64 {
+        let ticket = self.pool.send(session, want);
+        self.metrics.requests.sent += 1;
+        self.requests.insert(ticket, agent);
+        ticket
     }
 
     /// Handles a page of an inbox that was read for a stream.
-    fn read(&mut self, agent: u32, stream: u32, page: Option<ParsedPage>, now: Time) {
-        if !self.has_stream(agent, stream) {
-            return;
-        }
-        let Some(page) = page else {
-            self.handle_stream_end(agent, stream, None, now);
-            return;
-        };
+    fn read(&mut self, agent: u32, page: ParsedPage, now: Time) {
         let mut goes_on = page.more;
         if let Some(open) = &mut self.clients[agent as usize].stream {
-            goes_on |= matches!(open.reading, Reading::PageAndMore { .. });
-            open.reading = Reading::Idle;
+            goes_on |= open.has_grown;
+            open.reading = None;
             open.cursor = open.cursor.max(page.cursor);
         }
         self.deliver(agent, page.events, DeliveryPath::Stream, now);
         if goes_on {
-            self.handle_growth(agent, stream);
+            self.handle_growth(agent);
         }
         self.settle(agent);
     }
@@ -284,18 +281,14 @@ impl LoadRunner<'_, '_> {
                     op,
                     room: room.filter(|_| self.pool.net.writer.protocol != Protocol::Http),
                 });
-                let ticket = self.pool.send(&session, want);
-                self.metrics.requests.sent += 1;
-                client.in_flight.push(InFlight {
+                let ticket = self.send(agent, &session, want);
+                self.clients[agent as usize].in_flight.push(InFlight {
                     call,
                     attempt,
                     ticket,
                     secret,
                     moves,
                 });
-                let stream = None;
-                self.requests
-                    .insert(ticket, RequestPurpose { agent, stream });
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             // All streams of a live server are opened by handle.
@@ -368,16 +361,15 @@ impl LoadRunner<'_, '_> {
             inbox: credentials.inbox,
             session,
             cursor: after,
-            reading: Reading::Idle,
+            reading: None,
+            has_grown: false,
         });
     }
 
     pub(super) fn close(&mut self, agent: u32) {
-        if let Some(stream) = self.clients[agent as usize].stream.take() {
-            match stream.reading {
-                Reading::Idle => {}
-                Reading::Page { ticket } | Reading::PageAndMore { ticket } => self.forget(ticket),
-            }
+        let closed = self.clients[agent as usize].stream.take();
+        if let Some(ticket) = closed.and_then(|stream| stream.reading) {
+            self.forget(ticket);
         }
     }
 }

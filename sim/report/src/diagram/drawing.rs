@@ -39,11 +39,23 @@ pub(super) struct LaneDrawing<'a> {
 }
 
 impl<'a> LaneDrawing<'a> {
-    pub(super) fn of(plan: &'a Plan, log: &'a RunLog, selection: &'a LaneSelection) -> Self {
-        // The server's lane is in the middle, and the most affected participants are beside it, so
-        // that arrows are short: the first to the left, the second to the right, and so on outward.
-        let server = selection.lanes.len().div_ceil(2);
+    /// Draws the run. The server's lane is behind those of the participants, or in their middle.
+    pub(super) fn of(
+        plan: &'a Plan,
+        log: &'a RunLog,
+        selection: &'a LaneSelection,
+        is_server_last: bool,
+    ) -> Self {
+        // In the middle, the most affected participants are beside it, so that arrows are short: the
+        // first to the left, the second to the right, and so on outward.
+        let many = selection.lanes.len();
+        let server = if is_server_last {
+            many
+        } else {
+            many.div_ceil(2)
+        };
         let lane = |index: usize| match index % 2 {
+            _ if is_server_last => index,
             0 => server - 1 - index / 2,
             _ => server + 1 + index / 2,
         };
@@ -65,7 +77,7 @@ impl<'a> LaneDrawing<'a> {
             down_since: None,
             is_healed: false,
             last: Span::ZERO,
-            first_member: selection.lanes.len() + 1,
+            first_member: many + 1,
             lasting: BTreeMap::new(),
         };
         for entry in &log.entries {
@@ -78,19 +90,9 @@ impl<'a> LaneDrawing<'a> {
         drawing
     }
 
-    /// The events and faults of the lanes, numbered in the order of the selection.
+    /// The events and faults of the lanes.
     pub(super) fn into_events(mut self) -> (Vec<Event>, Vec<Band>) {
-        let selection = self.selection;
-        let mut numbers = vec![selection.lanes.len(); self.first_member];
-        numbers.extend(self.first_member..self.first_member + self.cluster_lanes().len());
-        for (number, (agent, _)) in selection.lanes.iter().enumerate() {
-            numbers[self.lanes[agent]] = number;
-        }
-        for event in &mut self.events {
-            event.lane = numbers[event.lane];
-        }
         for band in &mut self.bands {
-            band.lane = numbers[band.lane];
             band.to_us = band.to_us.min(self.last.0);
         }
         self.events.sort_by_key(|event| event.from_us);

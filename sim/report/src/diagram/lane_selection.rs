@@ -21,7 +21,7 @@ const OTHERS: usize = 3;
 const ROOMMATE_WITHIN: Span = Span::secs(60);
 
 /// The participants of the diagram, and its subject.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LaneSelection {
     /// From left to right, without the server.
     pub(super) lanes: Vec<(Agent, Lane)>,
@@ -33,19 +33,6 @@ pub(super) struct LaneSelection {
     pub(super) subject: Option<Span>,
     /// The event that the violation is about.
     pub(super) place: Option<(Room, u64)>,
-}
-
-impl LaneSelection {
-    /// These lanes, without a violation.
-    pub(super) const fn of(lanes: Vec<(Agent, Lane)>) -> Self {
-        Self {
-            lanes,
-            left_out: 0,
-            violation: Span(u64::MAX),
-            subject: None,
-            place: None,
-        }
-    }
 }
 
 /// The participants of a run, to choose from.

@@ -2,12 +2,10 @@
 //! charts.
 
 use chat_types::Span;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::calibrated::apart;
 use crate::checks::{in_order, standing};
-use crate::diagram::Diagram;
 use crate::failure::{failing_seed, rest, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
@@ -16,10 +14,10 @@ use crate::numbers::{count, figure, milliseconds};
 use crate::server_comparison::{METRICS, NOT_IN_IT, QUANTILES};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{CalibrationReport, FinishedRun, UserLanes, calibration_yaml, live};
+use crate::{CalibrationReport, FinishedRun, calibration_yaml, live};
 use sim_model::names::Property;
 use sim_model::outcome::{
-    Charts, Class, Mark, MetricResult, ObservedFault, Point, ProgressNow, RunResult, Series,
+    Class, Mark, MetricResult, ObservedFault, Point, ProgressNow, RunResult, Series,
     ThresholdResult, Verdict,
 };
 use sim_model::plan::{Fault, Figure, Metric, Plan, ScriptUser};
@@ -27,37 +25,17 @@ use sim_model::plan::{Fault, Figure, Metric, Plan, ScriptUser};
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
 
-#[derive(Serialize)]
-pub(super) struct Page<'a> {
-    version: &'a str,
-    runs: Vec<Run<'a>>,
-}
-
-/// A run: what is shown as text, and what is drawn.
-#[derive(Serialize)]
-struct Run<'a> {
-    #[serde(flatten)]
-    head: Value,
-    #[serde(flatten)]
-    tables: Value,
-    charts: &'a Charts,
-    diagrams: &'a [Diagram],
-    series: Option<&'a Series>,
-    lanes: Option<&'a UserLanes>,
-}
-
 /// The whole page.
-pub(super) fn page<'a>(runs: &'a [FinishedRun], version: &'a str) -> Page<'a> {
-    let run = |run: &'a FinishedRun| Run {
-        head: head(run),
-        tables: tables(run),
-        charts: &run.summary.charts,
-        diagrams: &run.diagrams,
-        series: run.series.as_ref(),
-        lanes: run.lanes.as_ref(),
+pub(super) fn page(runs: &[FinishedRun], version: &str) -> Value {
+    let run = |run: &FinishedRun| {
+        let mut page = head(run);
+        if let (Some(page), Value::Object(rest)) = (page.as_object_mut(), tables(run)) {
+            page.extend(rest);
+        }
+        page
     };
-    let runs = runs.iter().map(run).collect();
-    Page { version, runs }
+    let runs: Value = runs.iter().map(run).collect();
+    json!({ "version": version, "runs": runs })
 }
 
 /// The verdict, the scenario, and the commands to paste.
@@ -73,8 +51,7 @@ fn head(run: &FinishedRun) -> Value {
             "stages": live.stages,
         })
     });
-    let rerun = run.excerpt.as_ref();
-    let rerun = rerun.map(|excerpt| rerun_words(excerpt.rerun));
+    let rerun = run.excerpt.as_ref().map(rerun_words);
     json!({
         "name": run.plan.name,
         "file": run.file,
@@ -100,7 +77,7 @@ fn head(run: &FinishedRun) -> Value {
     })
 }
 
-/// The rows of the tables.
+/// The rows of the tables, and what is drawn.
 fn tables(run: &FinishedRun) -> Value {
     let result = run.result();
     let (stuck, violations) = (&result.stuck, &result.violations);
@@ -112,6 +89,10 @@ fn tables(run: &FinishedRun) -> Value {
     let durations = Metric::ALL.iter().filter(|metric| metric.is_duration());
     let refusals = result.refusals.iter();
     json!({
+        "charts": run.summary.charts,
+        "diagrams": run.diagrams,
+        "series": run.series,
+        "lanes": run.lanes,
         "properties": properties(result),
         "thresholds": thresholds(run),
         "metrics": metrics(result),
@@ -138,16 +119,12 @@ fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
         (Verdict::Pass, None) => "Repeat",
         (_, None) => "See it again",
     };
-    let again = result
-        .repro
-        .as_ref()
-        .map(|repro| (purpose, &*repro.command));
-    let whole = result
-        .repro
-        .as_ref()
-        .and_then(|repro| repro.whole.as_deref());
-    let whole = whole.map(|command| ("See the whole run again", command));
-    again.into_iter().chain(whole).collect()
+    let commands = result.repro.iter().flat_map(|repro| {
+        let whole = repro.whole.as_deref();
+        let whole = whole.map(|command| ("See the whole run again", command));
+        [Some((purpose, &*repro.command)), whole]
+    });
+    commands.flatten().collect()
 }
 
 fn follow_command(run: &FinishedRun, series: &Series) -> String {
@@ -242,7 +219,10 @@ fn timeline(run: &FinishedRun) -> Value {
     violations.sort_by(f64::total_cmp);
     violations.dedup();
     violations.truncate(LISTED);
-    let faults = run.plan.faults_of(shown_seed(run));
+    // The seed whose figures over time are shown.
+    let recorded = run.series.as_ref();
+    let seed = recorded.map_or(run.result().seed, |series| series.seed);
+    let faults = run.plan.faults_of(seed);
     let users = run.plan.workload.users();
     json!({
         "bucket_ms": ms(timeline.bucket),
@@ -253,12 +233,6 @@ fn timeline(run: &FinishedRun) -> Value {
         "quiet_ms": timeline.quiet_at.map(ms),
         "ended_ms": ms(timeline.ended_at),
     })
-}
-
-/// The seed whose faults and figures over time are shown.
-fn shown_seed(run: &FinishedRun) -> u64 {
-    let recorded = run.series.as_ref();
-    recorded.map_or(run.result().seed, |series| series.seed)
 }
 
 /// The counts of messages, each with its meaning.
@@ -336,14 +310,8 @@ pub struct RunningView {
 }
 
 /// The data of the page, with the figures of the first seed until now.
-///
-/// # Errors
-/// Only if serialisation fails, which no run causes.
-pub fn running_data(
-    view: &RunningView,
-    series: &Series,
-    version: &str,
-) -> serde_json::Result<String> {
+#[must_use]
+pub fn running_data(view: &RunningView, series: &Series, version: &str) -> String {
     let plan = &view.plan;
     let duration = plan.duration.0 as f64 / 1_000.0;
     let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
@@ -364,7 +332,7 @@ pub fn running_data(
         "series": series,
         "timeline": timeline,
     });
-    serde_json::to_string(&json!({ "version": version, "running": running }))
+    json!({ "version": version, "running": running }).to_string()
 }
 
 /// How far it is, as names and values.

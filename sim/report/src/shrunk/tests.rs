@@ -53,7 +53,7 @@ fn shrunk_run() -> ShrunkRun {
         },
         file: "target/sim/stick_exclusion-1337.yaml".to_owned(),
         took: Duration::from_millis(812),
-        rerun: Rerun::Same,
+        is_same_again: true,
     }
 }
 

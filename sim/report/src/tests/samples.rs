@@ -6,7 +6,7 @@ use chat_types::Span;
 use serde_json::{Value, json};
 
 use crate::trace::ObservedLine;
-use crate::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
+use crate::{FailureExcerpt, FinishedRun, repeat_command};
 use sim_model::outcome::{
     Charts, DisconnectedHolder, FailingSeed, MetricResult, Point, Repro, Requests, RunResult,
     Starts, Stuck, Summary, Timeline, Verdict, Violation,
@@ -188,7 +188,7 @@ pub(crate) fn unsafe_run() -> FinishedRun {
                 "← message 18 from user_7: \"hello there, how ar…\"",
             ),
         ],
-        rerun: Rerun::Same,
+        other_hash: None,
     });
     run
 }
@@ -372,9 +372,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
             line.text = long(&line.text);
             line.at = Span(line.at.0 * 1_000_000);
         }
-        excerpt.rerun = Rerun::Different {
-            trace_hash: u64::MAX,
-        };
+        excerpt.other_hash = Some(u64::MAX);
     }
     run
 }

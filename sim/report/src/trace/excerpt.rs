@@ -37,61 +37,70 @@ pub fn excerpt(
         UserName::new(Some(*user), name).to_string()
     };
     let names: Vec<String> = users.iter().map(name).collect();
-    let mut lanes = vec![Vec::new(); users.len()];
-    let mut world = Vec::new();
-    for (order, entry) in log.entries.iter().enumerate() {
+    let mut lines: Vec<(Option<usize>, ObservedLine)> = Vec::new();
+    for entry in &log.entries {
         let at = entry.at.since(START);
         let Some((mark, words)) = entry.said.as_ref().filter(|_| at <= until) else {
             continue;
-        };
-        let line = |user: &str, text: String| ObservedLine {
-            at,
-            user: user.to_owned(),
-            text,
-            blamed: false,
         };
         if matches!(entry.what, Logged::Received { is_first, .. } if !is_first) {
             continue;
         }
         let is_again = matches!(entry.what, Logged::Answered { is_first, .. } if !is_first);
         let again = if is_again { " (again)" } else { "" };
-        if !entry.is_of_client() {
-            world.push((order, line("", words.clone())));
-        } else if let Some(lane) = users.iter().position(|user| Some(*user) == entry.user) {
-            let text = format!("{mark} {words}{again}");
-            lanes[lane].push((order, line(&names[lane], text)));
+        let lane = users.iter().position(|user| Some(*user) == entry.user);
+        let lane = lane.filter(|_| entry.is_of_client());
+        let (user, text) = match lane {
+            Some(lane) => (names[lane].clone(), format!("{mark} {words}{again}")),
+            None if entry.is_of_client() => continue,
+            None => (String::new(), words.clone()),
+        };
+        let line = ObservedLine {
+            at,
+            user,
+            text,
+            blamed: false,
+        };
+        lines.push((lane, line));
+    }
+    let count = |lane| lines.iter().filter(|(of, _)| *of == Some(lane)).count();
+    let counts: Vec<usize> = (0..users.len()).map(count).collect();
+    let shares = shares(keep, &counts);
+    let mut left_out: Vec<usize> = counts
+        .iter()
+        .zip(shares)
+        .map(|(all, kept)| all - kept)
+        .collect();
+    // The world is shown from the first kept line on.
+    let mut has_begun = false;
+    lines.retain(|(lane, _)| {
+        if let Some(lane) = *lane {
+            if left_out[lane] > 0 {
+                left_out[lane] -= 1;
+                return false;
+            }
+            has_begun = true;
         }
-    }
-    let shares = shares(keep, &lanes);
-    let mut kept: Vec<(usize, ObservedLine)> = Vec::new();
-    for (lane, share) in lanes.into_iter().zip(shares) {
-        let skip = lane.len() - share;
-        kept.extend(lane.into_iter().skip(skip));
-    }
-    kept.sort_by_key(|(order, _)| *order);
+        has_begun
+    });
     // Of the lines at the time of the violation, marks the first named user's last one; without
     // any, the last of all.
-    let of_first = |line: &ObservedLine| Some(&line.user) == names.first();
-    let shown = kept.iter_mut().map(|(_, line)| line);
-    let shown = shown.filter(|line| line.at == until);
-    if let Some(line) = shown.max_by_key(|line| of_first(line)) {
+    let shown = lines.iter_mut();
+    let shown = shown.filter(|(lane, line)| lane.is_some() && line.at == until);
+    if let Some((_, line)) = shown.max_by_key(|(lane, _)| *lane == Some(0)) {
         line.blamed = true;
     }
-    if let Some(first) = kept.first().map(|(order, _)| *order) {
-        kept.extend(world.into_iter().filter(|(order, _)| *order > first));
-        kept.sort_by_key(|(order, _)| *order);
-    }
-    (names, kept.into_iter().map(|(_, line)| line).collect())
+    (names, lines.into_iter().map(|(_, line)| line).collect())
 }
 
 /// The number of lines of each lane: as equal as possible.
-fn shares(keep: usize, lanes: &[Vec<(usize, ObservedLine)>]) -> Vec<usize> {
+fn shares(keep: usize, lanes: &[usize]) -> Vec<usize> {
     let mut shares = vec![0; lanes.len()];
     let mut left = keep;
     while left > 0 {
         let mut grew = false;
         for (share, lane) in shares.iter_mut().zip(lanes) {
-            if left > 0 && *share < lane.len() {
+            if left > 0 && *share < *lane {
                 *share += 1;
                 left -= 1;
                 grew = true;

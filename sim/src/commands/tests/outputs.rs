@@ -5,33 +5,25 @@ use super::*;
 #[test]
 fn junit_and_trace_are_written_to_their_paths() {
     let folder = TestFolder::new();
-    let printed =
-        folder.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
+    let line = "sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7";
+    let printed = folder.sim(line);
     assert_eq!((printed.code, printed.err.as_str()), (0, ""));
-    assert!(
-        folder
-            .read("new/j.xml")
-            .contains("<testsuite name=\"burst\"")
-    );
+    has(&folder.read("new/j.xml"), "<testsuite name=\"burst\"");
     let trace = folder.read("new/t.jsonl");
     assert_eq!(trace.lines().count(), 20);
-    begins(
-        &trace,
-        "{\"t_ms\":0.0,\"agent\":0,\"name\":\"penpal#0\",\"user\":\"user_7\"",
-    );
+    let first = r#"{"t_ms":0.0,"agent":0,"name":"penpal#0","user":"user_7""#;
+    begins(&trace, first);
     let printed = folder.sim("sim burst.yaml --trace t.jsonl --follow room_3");
-    assert_eq!(
-        (printed.code, printed.err.as_str()),
-        (2, "error: --follow: the run had no room_3: none at all\n")
-    );
+    let told = "error: --follow: the run had no room_3: none at all\n";
+    assert_eq!((printed.code, printed.err.as_str()), (2, told));
     assert_eq!(folder.read("t.jsonl"), "");
 }
 
 #[test]
 fn an_unknown_user_is_refused_before_the_run() {
     let folder = TestFolder::new();
-    let follow =
-        |whom: &str| folder.sim(&format!("sim burst.yaml --trace t.jsonl --follow {whom}"));
+    let line = "sim burst.yaml --trace t.jsonl --follow";
+    let follow = |whom: &str| folder.sim(&format!("{line} {whom}"));
     let printed = follow("penpl#3");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     assert_eq!(
@@ -66,17 +58,17 @@ fn a_result_that_cannot_be_written_is_an_error_and_a_page_cut_short_is_none() {
         let code = folder.execute(line, run, (&mut Broken(kind), &mut err));
         (code, String::from_utf8(err).unwrap())
     };
-    assert_eq!(
-        code("sim burst.yaml", ErrorKind::BrokenPipe),
-        (0, String::new())
-    );
-    let (exit, err) = code("sim burst.yaml", ErrorKind::StorageFull);
-    assert_eq!(exit, 2);
-    begins(&err, "error: cannot write the standard output: ");
-    let (exit, err) = code("sim burst.yaml --json -", ErrorKind::BrokenPipe);
-    assert_eq!(exit, 2);
-    has(&err, "error: cannot write the standard output: ");
-    assert_eq!(code("sim schema", ErrorKind::StorageFull).0, 2);
+    let cut_short = code("sim burst.yaml", ErrorKind::BrokenPipe);
+    assert_eq!(cut_short, (0, String::new()));
+    for (line, kind) in [
+        ("sim burst.yaml", ErrorKind::StorageFull),
+        ("sim burst.yaml --json -", ErrorKind::BrokenPipe),
+        ("sim schema", ErrorKind::StorageFull),
+    ] {
+        let (exit, err) = code(line, kind);
+        assert_eq!(exit, 2, "{line}");
+        has(&err, "error: cannot write the standard output: ");
+    }
 }
 
 #[test]

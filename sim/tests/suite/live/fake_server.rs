@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// The fault that affects every seventh message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Fault {
+    #[default]
     None,
     /// Accepted and never delivered.
     Loses,
@@ -32,7 +33,7 @@ const EVERY: u64 = 7;
 /// The time between two checks whether a stream should end.
 const LOOK: Duration = Duration::from_millis(100);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Person {
     handle: String,
     key: String,
@@ -51,7 +52,7 @@ struct Room {
     ended: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Hub {
     fault: Fault,
     people: Vec<Person>,
@@ -123,23 +124,21 @@ fn listen_while(served: &Arc<Shared>, answers: fn(&Hub) -> bool) -> SocketAddr {
 
 impl FakeServer {
     pub(crate) fn start(fault: Fault) -> Self {
+        let hub = Hub {
+            fault,
+            ..Hub::default()
+        };
         let shared = Arc::new(Shared {
-            hub: Mutex::new(Hub {
-                fault,
-                people: Vec::new(),
-                waits: None,
-                rooms: Vec::new(),
-                messages: 0,
-                silent: false,
-                leaves_after: None,
-                heard: Vec::new(),
-                streams: 0,
-                stopped: false,
-            }),
+            hub: Mutex::new(hub),
             grew: Condvar::new(),
         });
         let address = listen(&shared);
         Self { address, shared }
+    }
+
+    /// Its URL.
+    pub(crate) fn target(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The number of participants ever registered, and of those still registered.
@@ -352,15 +351,9 @@ impl Hub {
             .as_str()
             .unwrap_or_default();
         if path == "/openapi.json" {
-            let paths = [
-                "/tools/enter_queue",
-                "/tools/leave_queue",
-                "/tools/leave_chat",
-                "/send",
-                "/check_event",
-                "/events",
-            ];
-            let paths = paths.map(|path| (path.to_owned(), json!({})));
+            let tools = "/tools/enter_queue /tools/leave_queue /tools/leave_chat";
+            let paths = format!("{tools} /send /check_event /events");
+            let paths = paths.split(' ').map(|path| (path.to_owned(), json!({})));
             return json!({ "paths": serde_json::Map::from_iter(paths) });
         }
         if path == "/tools/enter_queue" {
@@ -397,12 +390,7 @@ impl Hub {
             self.people.push(Person {
                 handle: format!("h{}", self.people.len()),
                 key: key.to_owned(),
-                inbox: Vec::new(),
-                read: 0,
-                room: None,
-                held: None,
-                answers: Vec::new(),
-                gone: false,
+                ..Person::default()
             });
             self.people.len() - 1
         });
@@ -465,31 +453,20 @@ impl Hub {
         self.messages += 1;
         let (place, to) = (self.rooms[room].places, self.partner(me, room));
         let wrong = self.messages.is_multiple_of(EVERY);
-        let fault = if wrong { self.fault } else { Fault::None };
-        let text = match fault {
-            Fault::Forges => "nobody ever said this",
-            Fault::None
-            | Fault::Loses
-            | Fault::Doubles
-            | Fault::Swaps
-            | Fault::Locks
-            | Fault::Bars => text,
+        let is = |one| wrong && self.fault == one;
+        let (loses, doubles, swaps) = (is(Fault::Loses), is(Fault::Doubles), is(Fault::Swaps));
+        let text = if is(Fault::Forges) {
+            "nobody ever said this"
+        } else {
+            text
         };
         let message = json!({ "type": "message.received", "sender": who(me), "message": text });
-        match fault {
-            Fault::Loses => {}
-            Fault::None | Fault::Forges | Fault::Locks | Fault::Bars => {
-                self.tell(to, room, place, message)
-            }
-            Fault::Doubles => {
-                self.tell(to, room, place, message.clone());
-                self.tell(to, room, place, message);
-            }
-            Fault::Swaps => {
-                self.tell(to, room, place, message);
-                // The message is held back until the next one was delivered.
-                self.people[to].held = self.people[to].inbox.pop();
-            }
+        for _ in 0..1 - i32::from(loses) + i32::from(doubles) {
+            self.tell(to, room, place, message.clone());
+        }
+        if swaps {
+            // The message is held back until the next one was delivered.
+            self.people[to].held = self.people[to].inbox.pop();
         }
         json!({ "success": true, "room_id": format!("room_{}", room + 1), "room_seq": place })
     }

@@ -28,21 +28,12 @@ scenarios:
 
 fn run(faults: &str) -> (FakeServer, Value) {
     let server = FakeServer::start(Fault::None);
-    let target = format!("http://{}", server.address);
     let scenario = format!("{BUSY}{faults}\n");
-    let ran = sim(&scenario, &target, &["--protocol", "http", "--json", "-"]);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    let result: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{told}"));
-    assert_eq!(
-        (ran.status.code(), broken(&result)),
-        (Some(0), vec![]),
-        "{result:#}"
-    );
-    assert_eq!(
-        result["live"]["ignored"],
-        Value::Array(vec![]),
-        "{result:#}"
-    );
+    let ran = sim(&scenario, &server.target(), "--protocol http --json -");
+    let result = ran.json();
+    assert_eq!((ran.code, broken(&result)), (Some(0), vec![]), "{result:#}");
+    let ignored = &result["live"]["ignored"];
+    assert_eq!(*ignored, Value::Array(vec![]), "{result:#}");
     (server, result)
 }
 

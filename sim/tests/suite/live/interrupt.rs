@@ -1,13 +1,11 @@
 //! Ctrl-C ends a run of the program early, with its result.
 
-use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::fake_server::{FakeServer, Fault};
+use crate::Folder;
 
 /// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,17 +23,13 @@ scenarios:
       - loop: { count: 100000, steps: [send: { length: 20 }, think: 50ms, check: { wait: 0ms }] }
 ";
 
-fn start(words: &[&str]) -> (Child, tempfile::TempDir) {
-    let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let file = folder.path().join("long.yaml");
-    let mut written = std::fs::File::create(&file).expect("room in it");
-    written.write_all(LONG.as_bytes()).expect("room in it");
+fn start(words: &[&str]) -> (Child, Folder) {
+    let folder = Folder::with(LONG);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
     command
-        .arg("long.yaml")
-        .args(["--json", "results/out.json"])
+        .args(["a.yaml", "--json", "results/out.json"])
         .args(words)
-        .current_dir(folder.path())
+        .current_dir(folder.0.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     (command.spawn().expect("it starts"), folder)
@@ -62,15 +56,13 @@ fn until(holds: impl Fn() -> bool) {
 #[test]
 fn a_live_run_takes_its_users_out_and_says_what_it_saw() {
     let server = FakeServer::start(Fault::None);
-    let target = format!("http://{}", server.address);
-    let (mut child, folder) = start(&["--target", &target, "--protocol", "http"]);
+    let (mut child, folder) = start(&["--target", &server.target(), "--protocol", "http"]);
     until(|| server.people().0 == 6);
     interrupt(&child);
     let ended = child.wait().expect("it ends");
     assert_eq!(ended.code(), Some(130));
     assert_eq!(server.people(), (6, 0));
-    let json = std::fs::read_to_string(folder.path().join("results/out.json")).expect("a result");
-    let result: Value = serde_json::from_str(&json).expect("JSON");
+    let result = folder.json("results/out.json");
     assert_eq!(result["interrupted"], true);
     assert_eq!(result["live"]["starts"]["started"], 6);
     assert_eq!(result["verdict"], "interrupted");
@@ -80,12 +72,11 @@ fn a_live_run_takes_its_users_out_and_says_what_it_saw() {
 fn a_virtual_run_of_one_seed_ends_with_no_run_in_its_result() {
     let (mut child, folder) = start(&[]);
     // The folder is made when the program handles signals.
-    until(|| folder.path().join("results").exists());
+    until(|| folder.path("results").exists());
     interrupt(&child);
     let ended = child.wait().expect("it ends");
     assert_eq!(ended.code(), Some(130), "{ended}");
-    let json = std::fs::read_to_string(folder.path().join("results/out.json")).expect("a result");
-    let result: Value = serde_json::from_str(&json).expect("JSON");
+    let result = folder.json("results/out.json");
     assert_eq!(result["exit_code"], 130);
     assert_eq!(result["runs"], serde_json::json!([]));
 }

@@ -1,12 +1,10 @@
 //! A target that goes away during a run: the run ends, says so first, and writes its results.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::Value;
 
+use super::PAIRS;
 use super::fake_server::{FakeServer, Fault};
-use super::{PAIRS, sim};
+use crate::{Folder, Ran};
 
 /// Far more messages than the server accepts, and far more time than it has.
 fn long() -> String {
@@ -15,75 +13,50 @@ fn long() -> String {
         .replace("count: 8", "count: 10000")
 }
 
-/// Runs against a server that goes away after so many messages. Returns the exit code, the page,
-/// and the folder with the files.
-fn lost(fault: Fault, after: u64) -> (Option<i32>, String, tempfile::TempDir) {
+/// Runs against a server that goes away after so many messages. Returns the folder with the files,
+/// too.
+fn lost(fault: Fault, after: u64) -> (Ran, Folder) {
     let server = FakeServer::start(fault);
     server.leave_after(after);
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let target = format!("http://{}", server.address);
-    let (json, junit, report) = (path("r.json"), path("r.xml"), path("r.html"));
-    let words = [
-        "--protocol",
-        "http",
-        "--json",
-        &json,
-        "--junit",
-        &junit,
-        "--report",
-        &report,
-    ];
-    let ran = sim(&long(), &target, &words);
-    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    (ran.status.code(), told, folder)
-}
-
-fn result(folder: &Path) -> Value {
-    let text = fs::read(folder.join("r.json")).expect("the result was written");
-    serde_json::from_slice(&text).expect("it is JSON")
+    let folder = Folder::with(&long());
+    let files = "--json r.json --junit r.xml --report r.html";
+    let target = server.target();
+    let line = format!("a.yaml --target {target} --protocol http {files}");
+    (folder.sim(&line), folder)
 }
 
 #[test]
 fn the_run_ends_with_the_loss_as_its_headline_and_all_results() {
-    let (code, told, folder) = lost(Fault::None, 60);
-    assert_eq!(code, Some(4), "{told}");
-    let first: Vec<&str> = told.lines().take(3).collect();
-    assert!(first[0].starts_with("FAIL target lost"), "{told}");
-    assert!(
-        first[1].starts_with("The target stopped answering at "),
-        "{told}"
-    );
-    let result = result(folder.path());
-    assert_eq!(
-        (&result["verdict"], &result["exit_code"]),
-        (&"unjudged".into(), &4.into())
-    );
+    let (ran, folder) = lost(Fault::None, 60);
+    let told = ran.told();
+    assert_eq!(ran.code, Some(4), "{told}");
+    let said = "The target stopped answering at ";
+    let (first, second) = told.split_once('\n').expect("lines");
+    assert!(first.starts_with("FAIL target lost"), "{told}");
+    assert!(second.starts_with(said), "{told}");
+    let result = folder.json("r.json");
+    assert_eq!(result["verdict"], "unjudged");
+    assert_eq!(result["exit_code"], 4);
     let live = &result["live"];
     let lost_at = live["lost"]["at_ms"].as_f64().expect("a time");
     assert!(lost_at > 0.0 && lost_at < 60_000.0, "{live}");
     assert!(live["requests"]["answered"].as_u64() > Some(60), "{live}");
-    assert_eq!(
-        result["properties"]["no_duplicates"]["held"], true,
-        "{result:#}"
-    );
-    assert_eq!(
-        result["rest"]["held"], true,
-        "who waits for a lost target is not stuck"
-    );
-    let junit = fs::read_to_string(folder.path().join("r.xml")).expect("it was written");
-    assert!(junit.contains("name=\"target\">"), "{junit}");
-    let report = fs::read_to_string(folder.path().join("r.html")).expect("it was written");
-    assert!(report.contains("The target stopped answering at "));
+    let held = &result["properties"]["no_duplicates"]["held"];
+    assert_eq!(*held, true, "{result:#}");
+    // Who waits for a lost target is not stuck.
+    assert_eq!(result["rest"]["held"], true);
+    assert!(folder.read("r.xml").contains("name=\"target\">"));
+    assert!(folder.read("r.html").contains(said));
 }
 
 #[test]
 fn a_violation_before_the_loss_is_the_verdict() {
-    let (code, told, folder) = lost(Fault::Doubles, 60);
-    assert_eq!(code, Some(1), "{told}");
+    let (ran, folder) = lost(Fault::Doubles, 60);
+    let told = ran.told();
+    assert_eq!(ran.code, Some(1), "{told}");
     assert!(told.starts_with("FAIL no_duplicates"), "{told}");
     assert!(told.contains("stopped answering at "), "{told}");
-    let result = result(folder.path());
+    let result = folder.json("r.json");
     assert_eq!(result["verdict"], "safety");
     assert_ne!(result["live"]["lost"], Value::Null);
 }

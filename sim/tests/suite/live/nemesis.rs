@@ -1,12 +1,13 @@
 //! A program that makes faults beside the users of a live run: what it writes is in the results, and
 //! its own failure ends the run.
 
-use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
 use super::fake_server::{FakeServer, Fault};
-use super::{PAIRS, broken, sim};
+use super::{PAIRS, broken, ended, sim};
+use crate::Folder;
 
 /// Makes two faults, one of which it mends, and waits for the end of its input.
 const NEMESIS: &str = r#"
@@ -18,42 +19,18 @@ echo '{"mended": "owner cut off"}'
 echo '{"fault": "left as it is"}'
 "#;
 
-struct Ran {
-    code: Option<i32>,
-    result: Value,
-    told: String,
-    trace: String,
-    report: String,
-    folder: tempfile::TempDir,
-}
-
-/// Runs the pairs with this script as the nemesis, which gets a folder of its own.
-fn run(script: &str) -> Ran {
-    let server = FakeServer::start(Fault::None);
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    fs::write(path("nemesis.sh"), script).expect("room in it");
-    let nemesis = format!("sh {} {}", path("nemesis.sh"), folder.path().display());
-    let files = ["r.json", "r.jsonl", "r.html"].map(path);
-    let words = [
-        ["--protocol", "http"],
-        ["--nemesis", &nemesis],
-        ["--json", &files[0]],
-        ["--trace", &files[1]],
-        ["--report", &files[2]],
-    ];
-    let target = format!("http://{}", server.address);
-    let ran = sim(PAIRS, &target, &words.concat());
-    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    let [json, trace, report] = files.map(|file| fs::read_to_string(file).unwrap_or_default());
-    Ran {
-        code: ran.status.code(),
-        result: serde_json::from_str(&json).unwrap_or_default(),
-        told,
-        trace,
-        report,
-        folder,
-    }
+/// Runs the pairs with this script as the nemesis. Returns the exit code, what was said, and the
+/// folder.
+fn run(script: &str) -> (Option<i32>, String, Folder) {
+    let (server, folder) = (FakeServer::start(Fault::None), Folder::with(PAIRS));
+    folder.write("nemesis.sh", script);
+    let target = server.target();
+    let files = "--json r.json --trace r.jsonl --report r.html";
+    let line = format!("a.yaml --target {target} --protocol http {files} --nemesis");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
+    let words = line.split(' ').chain(["sh nemesis.sh ."]);
+    let ran = folder.run(command.args(words));
+    (ran.code, ran.told(), folder)
 }
 
 /// The fault's name, and whether it lasted from before `end` to after it.
@@ -70,105 +47,69 @@ fn spans(result: &Value, end: f64) -> Vec<(String, bool)> {
 
 #[test]
 fn faults_of_a_nemesis_are_in_all_results_and_mended_before_users_finish() {
-    let ran = run(NEMESIS);
-    assert_eq!(
-        (ran.code, broken(&ran.result)),
-        (Some(0), vec![]),
-        "{}",
-        ran.told
-    );
-    let wanted = [
-        ("owner killed", false),
-        ("owner cut off", true),
-        ("left as it is", false),
-    ];
-    let wanted = wanted.map(|(name, spans)| (name.to_owned(), spans));
-    assert_eq!(
-        spans(&ran.result, 3_000.0),
-        wanted,
-        "{}",
-        ran.result["live"]
-    );
-    assert_eq!(
-        fs::read(ran.folder.path().join("input")).expect("it was closed"),
-        b""
-    );
-    assert!(
-        ran.told.contains("owner cut off 1× · owner killed 1×"),
-        "{}",
-        ran.told
-    );
-    assert!(ran.told.contains("owner killed ── "), "{}", ran.told);
-    let lines: Vec<Value> = ran
-        .trace
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let (code, told, folder) = run(NEMESIS);
+    let result = folder.json("r.json");
+    assert_eq!((code, broken(&result)), (Some(0), vec![]), "{told}");
+    let names = ["owner killed", "owner cut off", "left as it is"];
+    let wanted = names.map(|name| (name.to_owned(), name == "owner cut off"));
+    assert_eq!(spans(&result, 3_000.0), wanted, "{}", result["live"]);
+    assert_eq!(folder.read("input"), "", "it was closed");
+    for words in ["owner cut off 1× · owner killed 1×", "owner killed ── "] {
+        assert!(told.contains(words), "{told}");
+    }
+    let lines = folder.lines("r.jsonl");
     let world = lines.iter().filter(|line| line["kind"] == "world");
     let world: Vec<_> = world
-        .map(|line| (line["event"].as_str(), line["reason"].as_str()))
+        .map(|line| {
+            (
+                line["event"].as_str().expect("a name"),
+                line["reason"].as_str(),
+            )
+        })
         .collect();
-    let made = |name| (Some("fault_made"), Some(name));
-    let mended = |name| (Some("fault_mended"), Some(name));
-    assert_eq!(
-        world,
-        [
-            made("owner killed"),
-            mended("owner killed"),
-            made("owner cut off"),
-            mended("owner cut off"),
-            made("left as it is"),
-            mended("left as it is"),
-            (Some("healed"), None),
-            (Some("ended"), None),
-        ]
-    );
-    assert!(ran.report.contains("\"kind\":\"owner cut off\""));
-    let repeat = ran.result["repro"]["command"].as_str().expect("a command");
-    assert!(repeat.contains(" --nemesis sh\\ /"), "{repeat}");
-    assert!(!ran.told.contains("--stages"), "{}", ran.told);
+    let faults = names.map(|name| ["fault_made", "fault_mended"].map(|event| (event, Some(name))));
+    let wanted = [faults.concat(), vec![("healed", None), ("ended", None)]].concat();
+    assert_eq!(world, wanted);
+    let report = folder.read("r.html");
+    assert!(report.contains("\"kind\":\"owner cut off\""));
+    let repeat = result["repro"]["command"].as_str().expect("a command");
+    assert!(repeat.contains(" --nemesis sh\\ nemesis.sh"), "{repeat}");
+    assert!(!told.contains("--stages"), "{told}");
 }
 
 /// The first lines, the name of the failed test case, and the exit code of a run that the nemesis ended.
 fn failed(script: &str) -> String {
-    let ran = run(script);
-    assert_eq!(ran.code, Some(4), "{}", ran.told);
-    assert!(ran.told.starts_with("FAIL nemesis failed"), "{}", ran.told);
-    assert_eq!(ran.result["verdict"], "unjudged");
-    assert_eq!(
-        ran.result["rest"]["held"], true,
-        "users that wait are not stuck"
-    );
-    let failed = &ran.result["live"]["nemesis"]["failed"];
+    let (code, told, folder) = run(script);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.starts_with("FAIL nemesis failed"), "{told}");
+    let result = folder.json("r.json");
+    assert_eq!(result["verdict"], "unjudged");
+    // Users that wait are not stuck.
+    assert_eq!(result["rest"]["held"], true);
+    let failed = &result["live"]["nemesis"]["failed"];
     assert!(failed["at_ms"].as_f64() < Some(60_000.0), "{failed}");
     failed["why"].as_str().expect("a reason").to_owned()
 }
 
 #[test]
 fn a_nemesis_that_ends_early_or_writes_something_else_ends_the_run() {
-    assert_eq!(
-        failed("exit 3"),
-        "ended before its input did, with exit status: 3"
-    );
-    assert_eq!(
-        failed("echo killing the owner; cat"),
-        "wrote `killing the owner`, which is neither {\"fault\": NAME} nor {\"mended\": NAME}"
-    );
-    assert_eq!(failed("cat; exit 5"), "ended with exit status: 5");
+    let wrote =
+        r#"wrote `killing the owner`, which is neither {"fault": NAME} nor {"mended": NAME}"#;
+    for (script, why) in [
+        ("exit 3", "ended before its input did, with exit status: 3"),
+        ("echo killing the owner; cat", wrote),
+        ("cat; exit 5", "ended with exit status: 5"),
+    ] {
+        assert_eq!(failed(script), why);
+    }
 }
 
 #[test]
 fn a_nemesis_that_does_not_start_is_a_wrong_command_line() {
     let server = FakeServer::start(Fault::None);
-    let target = format!("http://{}", server.address);
-    let words = ["--protocol", "http", "--nemesis", "./no-such-program 7"];
-    let ran = sim(PAIRS, &target, &words);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(
-        told.contains("--nemesis: ./no-such-program 7 does not start: No such file"),
-        "{told}"
-    );
-    let staged = sim(PAIRS, &target, &[&words[..], &["--stages"]].concat());
-    assert_eq!(staged.status.code(), Some(2));
+    let target = server.target();
+    let words = "--protocol http --nemesis ./no-such-program";
+    let why = "--nemesis: ./no-such-program does not start: No such file";
+    ended(&sim(PAIRS, &target, words), 2, &[why]);
+    ended(&sim(PAIRS, &target, &format!("{words} --stages")), 2, &[]);
 }

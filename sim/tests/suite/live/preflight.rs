@@ -12,10 +12,9 @@ const PROTOCOLS: [&str; 3] = ["2026-07-28", "2025-11-25", "http"];
 
 /// The refusal of a run against this target.
 fn refusal(target: &str, protocol: &str) -> String {
-    let ran = sim(PAIRS, target, &["--protocol", protocol]);
-    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    assert_eq!(ran.status.code(), Some(4), "{protocol}: {told}");
-    told
+    let ran = sim(PAIRS, target, &format!("--protocol {protocol}"));
+    assert_eq!(ran.code, Some(4), "{protocol}: {}", ran.told());
+    ran.told()
 }
 
 /// A program that answers each connection with this, and closes it. Returns its address.
@@ -82,10 +81,8 @@ fn a_path_where_the_server_has_nothing_is_named() {
     let target = answers(page);
     for protocol in PROTOCOLS {
         let told = refusal(&target, protocol);
-        assert!(
-            told.contains("404 Not Found") || told.contains("nothing here"),
-            "{told}"
-        );
+        let is_named = told.contains("404 Not Found") || told.contains("nothing here");
+        assert!(is_named, "{told}");
     }
 }
 
@@ -97,7 +94,7 @@ fn a_barred_address_is_named() {
         assert!(refusal(&target, protocol).contains("has banned it"));
     }
     let server = FakeServer::start(Fault::Bars);
-    let told = refusal(&format!("http://{}", server.address), "http");
+    let told = refusal(&server.target(), "http");
     assert!(told.contains("has banned it"), "{told}");
     assert_eq!(server.people(), (0, 0), "nobody was registered");
 }

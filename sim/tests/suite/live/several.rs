@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use serde_json::Value;
 
 use super::fake_server::{FakeServer, Fault, listen, listen_until_used};
-use super::{PAIRS, broken, sim};
+use super::{PAIRS, broken, ended, sim};
 
 /// An address at which nobody listens.
 fn nobody() -> SocketAddr {
@@ -15,12 +15,8 @@ fn nobody() -> SocketAddr {
 
 fn run(doors: &[SocketAddr]) -> (Option<i32>, Value) {
     let doors: Vec<_> = doors.iter().map(|door| format!("http://{door}")).collect();
-    let words = ["--protocol", "http", "--json", "-"];
-    let ran = sim(PAIRS, &doors.join(","), &words);
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    let result = serde_json::from_slice(&ran.stdout);
-    let result = result.unwrap_or_else(|error| panic!("{error}: {told}"));
-    (ran.status.code(), result)
+    let ran = sim(PAIRS, &doors.join(","), "--protocol http --json -");
+    (ran.code, ran.json())
 }
 
 #[test]
@@ -56,10 +52,8 @@ fn a_server_that_does_not_answer_before_the_run_is_named() {
     let silent = nobody();
     for doors in [[server.address, silent], [silent, server.address]] {
         let doors = doors.map(|door| format!("http://{door}")).join(",");
-        let ran = sim(PAIRS, &doors, &["--protocol", "http"]);
-        assert_eq!(ran.status.code(), Some(4));
-        let told = String::from_utf8_lossy(&ran.stderr);
-        assert!(told.contains(&format!("cannot reach {silent}")), "{told}");
+        let ran = sim(PAIRS, &doors, "--protocol http");
+        ended(&ran, 4, &[&format!("cannot reach {silent}")]);
     }
     assert_eq!(server.people().0, 0, "nobody came");
 }

@@ -17,11 +17,11 @@ use rcgen::{
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use serde_json::Value;
 use tempfile::TempDir;
 
 use super::fake_server::{FakeServer, Fault};
-use super::{PAIRS, sim};
+use super::{PAIRS, ended, sim};
+use crate::{Folder, Ran};
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -125,62 +125,46 @@ fn forward(
 /// Passes on what is there. Returns whether the sender may have more.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<bool> {
     let mut buffer = [0; 16_384];
-    match from.read(&mut buffer) {
-        Ok(length) => {
-            to.write_all(&buffer[..length])?;
-            to.flush()?;
-            Ok(length > 0)
-        }
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-            Ok(true)
-        }
-        Err(error) => Err(error),
-    }
+    use ErrorKind::{TimedOut, WouldBlock};
+    let length = match from.read(&mut buffer) {
+        Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => return Ok(true),
+        read => read?,
+    };
+    to.write_all(&buffer[..length])?;
+    to.flush()?;
+    Ok(length > 0)
 }
 
-/// The refusal of a run against this target, with its exit code.
-fn refusal(target: &str, authorities: &Path) -> (Option<i32>, String) {
-    let file = authorities.display().to_string();
-    let ran = sim(PAIRS, target, &["--protocol", "http", "--ca", &file]);
-    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    (ran.status.code(), told)
+/// A run against this target, which trusts these authorities.
+fn run(target: &str, authorities: &Path, words: &str) -> Ran {
+    let file = authorities.display();
+    let words = format!("--protocol http --ca {file} {words}");
+    sim(PAIRS, target, &words)
 }
 
 #[test]
 fn users_talk_through_a_proxy_whose_authority_is_trusted() {
     let (server, authority) = (FakeServer::start(Fault::None), Authority::new("ours"));
     let proxy = Proxy::start(server.address, authority.signs(&params("localhost")));
-    let (target, file) = (
-        proxy.target("localhost"),
-        authority.file().display().to_string(),
-    );
-    let words = ["--protocol", "http", "--ca", &file, "--json", "-"];
-    let ran = sim(PAIRS, &target, &words);
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(0), "{told}");
-    let result: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let ran = run(&proxy.target("localhost"), &authority.file(), "--json -");
+    ended(&ran, 0, &[]);
+    let result = ran.json();
     assert_eq!(result["live"]["requests"]["failed"], 0, "{result:#}");
     assert!(result["properties"]["no_lost_messages"]["held"] == true);
     let repeat = result["repro"]["command"].as_str().expect("a command");
-    assert!(repeat.contains(&format!("--ca {file}")), "{repeat}");
+    let file = format!("--ca {}", authority.file().display());
+    assert!(repeat.contains(&file), "{repeat}");
     assert!(server.streams() > 0);
     assert!(proxy.secured.load(Ordering::Relaxed) > server.streams());
 }
 
 /// Runs with this file in place of the machine's own list of authorities.
-fn on_a_machine_that_trusts(authority: &Authority, target: &str) -> (Option<i32>, String) {
-    let scenario = authority.folder.path().join("pairs.yaml");
-    fs::write(&scenario, PAIRS).expect("room");
-    let ran = Command::new(env!("CARGO_BIN_EXE_sim"))
-        .arg(&scenario)
-        .args(["--target", target, "--protocol", "http"])
+fn on_a_machine_that_trusts(authority: &Authority, target: &str) -> Ran {
+    let mut sim = Command::new(env!("CARGO_BIN_EXE_sim"));
+    sim.args(["a.yaml", "--target", target, "--protocol", "http"])
         .env("SSL_CERT_FILE", authority.file())
-        .env_remove("SSL_CERT_DIR")
-        .current_dir(authority.folder.path())
-        .output()
-        .expect("it starts");
-    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-    (ran.status.code(), told)
+        .env_remove("SSL_CERT_DIR");
+    Folder::with(PAIRS).run(&mut sim)
 }
 
 #[cfg(target_os = "linux")]
@@ -190,12 +174,9 @@ fn without_a_file_the_authorities_of_the_machine_are_trusted() {
     let (known, other) = (Authority::new("known"), Authority::new("other"));
     let proxy = Proxy::start(server.address, known.signs(&params("localhost")));
     let target = proxy.target("localhost");
-    let (code, told) = on_a_machine_that_trusts(&known, &target);
-    assert_eq!(code, Some(0), "{told}");
-    let (code, told) = on_a_machine_that_trusts(&other, &target);
-    assert_eq!(code, Some(4), "{told}");
-    assert!(told.contains("this machine does not trust"), "{told}");
-    assert!(told.contains("--ca FILE.pem"), "{told}");
+    ended(&on_a_machine_that_trusts(&known, &target), 0, &[]);
+    let says = ["this machine does not trust", "--ca FILE.pem"];
+    ended(&on_a_machine_that_trusts(&other, &target), 4, &says);
 }
 
 #[test]
@@ -208,29 +189,24 @@ fn what_is_wrong_with_a_certificate_is_said_with_what_to_do() {
     later.not_before = date_time_ymd(4_000, 1, 1);
     let mut authority = params("localhost");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    for (certificate, said, advice) in [
-        (ours.signs(&expired), "has expired", "renew it"),
-        (ours.signs(&later), "is not valid yet", "clock"),
+    let elsewhere = params("chat.example.org");
+    let for_another = "is not for localhost, but for chat.example.org";
+    let is_authority = "is one of an authority";
+    for (signs, params, said, advice) in [
+        (&ours, expired, "has expired", "renew it"),
+        (&ours, later, "is not valid yet", "clock"),
+        (&ours, elsewhere, for_another, "--target"),
         (
-            ours.signs(&params("chat.example.org")),
-            "is not for localhost, but for chat.example.org",
-            "--target",
-        ),
-        (
-            other.signs(&params("localhost")),
+            &other,
+            params("localhost"),
             "signed the certificate",
             "--ca",
         ),
-        (
-            ours.signs(&authority),
-            "is one of an authority",
-            "basicConstraints=CA:FALSE",
-        ),
+        (&ours, authority, is_authority, "basicConstraints=CA:FALSE"),
     ] {
-        let proxy = Proxy::start(server.address, certificate);
-        let (code, told) = refusal(&proxy.target("localhost"), &ours.file());
-        assert_eq!(code, Some(4), "{told}");
-        assert!(told.contains(said) && told.contains(advice), "{told}");
+        let proxy = Proxy::start(server.address, signs.signs(&params));
+        let ran = run(&proxy.target("localhost"), &ours.file(), "");
+        ended(&ran, 4, &[said, advice]);
     }
     assert_eq!(server.people(), (0, 0), "nobody was registered");
 }
@@ -239,10 +215,8 @@ fn what_is_wrong_with_a_certificate_is_said_with_what_to_do() {
 fn a_server_without_tls_is_named() {
     let (server, ours) = (FakeServer::start(Fault::None), Authority::new("ours"));
     let target = format!("https://localhost:{}", server.address.port());
-    let (code, told) = refusal(&target, &ours.file());
-    assert_eq!(code, Some(4), "{told}");
-    assert!(told.contains("does not speak TLS"), "{told}");
-    assert!(told.contains("http://"), "{told}");
+    let ran = run(&target, &ours.file(), "");
+    ended(&ran, 4, &["does not speak TLS", "http://"]);
 }
 
 #[test]
@@ -252,12 +226,9 @@ fn a_file_without_authorities_is_a_mistake_of_the_command_line() {
     fs::write(&file, "no certificate\n").expect("room");
     let missing = ours.folder.path().join("missing.pem");
     for file in [file, missing] {
-        let (code, told) = refusal("https://localhost:1", &file);
-        assert_eq!(code, Some(2), "{told}");
         let named = format!("--ca: {}", file.display());
-        assert!(told.contains(&named), "{told}");
+        ended(&run("https://localhost:1", &file, ""), 2, &[&named]);
     }
-    let (code, told) = refusal("http://localhost:1", &ours.file());
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("--ca is for a target with https"), "{told}");
+    let ran = run("http://localhost:1", &ours.file(), "");
+    ended(&ran, 2, &["--ca is for a target with https"]);
 }

@@ -2,33 +2,23 @@
 //! shipped scenario.
 
 use sim_search::seed::run_seed;
-use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use sim_model::outcome::{Interrupt, Progress};
+use sim_model::outcome::Progress;
 use sim_model::plan::{Arrivals, Plan, Workload};
 use sim_report::{Detail, FinishedRun, Origin, Paint, View, html, json, junit, terminal};
-use sim_search::runner::{Seeds, run_seeds};
+use sim_search::runner::of_one_seed;
 
 use super::data;
+use crate::{list as items, shipped_files};
 
 /// Higher arrival rates, in thousandths per second, are reduced: the comparison of outputs does not
 /// need ten thousand users.
 const TOO_MANY: u64 = 250_000;
 const FEWER: u64 = 50_000;
-
-fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let files = std::fs::read_dir(folder).expect("scenarios are shipped");
-    let mut files: Vec<PathBuf> = files
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
 
 fn smaller(mut plan: Plan) -> Plan {
     if let Workload::Phases { phases, .. } = &mut plan.workload {
@@ -49,14 +39,8 @@ fn smaller(mut plan: Plan) -> Plan {
 
 pub(super) fn finished(file: &Path) -> FinishedRun {
     let plan = smaller(sim_scenario::load(file).expect("a shipped scenario"));
-    let seeds = Seeds {
-        first: plan.seed,
-        count: NonZeroU64::MIN,
-        jobs: NonZeroUsize::MIN,
-    };
-    let run = |seed: u64, progress: &Progress| run_seed(&plan, seed, progress, None);
-    let merged = run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {});
-    let summary = merged.finish(&plan, Duration::ZERO);
+    let outcome = run_seed(&plan, plan.seed, &Progress::default(), None);
+    let summary = of_one_seed(plan.seed, Ok(outcome)).finish(&plan, Duration::ZERO);
     FinishedRun::new(file.display().to_string(), plan, summary)
 }
 
@@ -76,7 +60,7 @@ impl Shown {
             paint: Paint::Plain,
             version: "0.1.0",
         };
-        let page = html(std::slice::from_ref(run), "0.1.0").expect("a page");
+        let page = html(std::slice::from_ref(run), "0.1.0");
         let json = json(
             &[run.result()],
             0,
@@ -107,8 +91,9 @@ impl Shown {
     }
 
     fn entry<'a>(&'a self, list: &str, name: &str) -> &'a Value {
-        let list = self.page[list].as_array().expect("a list");
-        let found = list.iter().find(|entry| entry["name"] == name);
+        let found = items(&self.page[list])
+            .iter()
+            .find(|entry| entry["name"] == name);
         found.unwrap_or_else(|| panic!("the page has no {name}"))
     }
 }
@@ -149,7 +134,7 @@ fn the_verdict_agrees(shown: &Shown) {
         assert!(shown.junit.contains(&fact), "{fact}");
     }
     assert_eq!(shown.page["users"], grouped(number(&shown.json["users"])));
-    for sentence in shown.page["sentences"].as_array().expect("sentences") {
+    for sentence in items(&shown.page["sentences"]) {
         shown.terminal_shows(sentence.as_str().expect("a sentence"));
     }
 }
@@ -193,7 +178,7 @@ fn the_groups_add_up(shown: &Shown) {
     let refused = shown.json["refusals"].as_object().expect("refusals");
     let refused: u64 = refused.values().map(number).sum();
     for (kind, list) in shown.json["groups"].as_object().expect("groups") {
-        let list = list.as_array().expect("a list");
+        let list = items(list);
         if list.is_empty() {
             continue;
         }
@@ -234,12 +219,8 @@ fn the_figures_agree(shown: &Shown) {
         let count = grouped(number(&metric["count"]));
         assert_eq!(entry["count"], count, "{name}");
         assert_eq!(entry["unfinished"], metric["unfinished"], "{name}");
-        let figures: Vec<&str> = entry["figures"]
-            .as_array()
-            .expect("figures")
-            .iter()
-            .map(|figure| figure.as_str().expect("a text"))
-            .collect();
+        let figures = items(&entry["figures"]).iter().filter_map(Value::as_str);
+        let figures: Vec<&str> = figures.collect();
         let title = entry["title"].as_str().expect("a title");
         shown.terminal_shows(&format!("{title} {count} {}", figures.join(" ")));
         let unfinished = number(&metric["unfinished"]);
@@ -247,15 +228,13 @@ fn the_figures_agree(shown: &Shown) {
             shown.terminal_shows(&format!("{} without an end", grouped(unfinished)));
         }
     }
-    let thresholds = shown.json["thresholds"].as_array().expect("thresholds");
-    let shown_there = shown.page["thresholds"].as_array().expect("thresholds");
+    let thresholds = items(&shown.json["thresholds"]);
+    let shown_there = items(&shown.page["thresholds"]);
     assert_eq!(thresholds.len(), shown_there.len());
     for (threshold, there) in thresholds.iter().zip(shown_there) {
-        let expression = threshold["expression"].as_str().expect("an expression");
-        let name = format!(
-            "{} {expression}",
-            threshold["metric"].as_str().expect("a metric")
-        );
+        let [metric, expression] = ["metric", "expression"].map(|key| threshold[key].as_str());
+        let expression = expression.expect("an expression");
+        let name = format!("{} {expression}", metric.expect("a metric"));
         assert_eq!(there["met"], threshold["met"], "{name}");
         assert_eq!(shown.passed(&name), threshold["met"] == true, "{name}");
         let mark = match threshold["met"].as_bool() {
@@ -270,8 +249,8 @@ fn the_figures_agree(shown: &Shown) {
 fn the_counts_agree(shown: &Shown) {
     let counts = shown.json["counts"].as_object().expect("counts");
     for (name, count) in counts {
-        let rows = shown.page["counts"].as_array().expect("counts");
-        let row = rows.iter().find(|row| row[0] == name.as_str());
+        let mut rows = items(&shown.page["counts"]).iter();
+        let row = rows.find(|row| row[0] == name.as_str());
         let row = row.unwrap_or_else(|| panic!("the page does not count {name}"));
         assert_eq!(row[1], grouped(number(count)), "{name}");
     }
@@ -284,15 +263,12 @@ fn the_counts_agree(shown: &Shown) {
     ));
     shown.terminal_shows(&format!("· {} lost", of("lost")));
     let refusals = shown.json["refusals"].as_object().expect("refusals");
-    let there = shown.page["refusals"].as_array().expect("refusals");
+    let there = items(&shown.page["refusals"]);
     assert_eq!(refusals.len(), there.len());
     for (code, n) in refusals {
         let row = there.iter().find(|row| row[0] == code.as_str());
-        assert_eq!(
-            row.expect("the same codes")[1],
-            grouped(number(n)),
-            "{code}"
-        );
+        let row = row.expect("the same codes");
+        assert_eq!(row[1], grouped(number(n)), "{code}");
         shown.terminal_shows(code);
     }
 }
@@ -306,17 +282,14 @@ fn what_was_reached_agrees(shown: &Shown, expected: &[&str]) {
     }
     for point in expected {
         let reached = number(&shown.json["sometimes"][point]) > 0;
-        assert_eq!(
-            shown.passed(&format!("sometimes {point}")),
-            reached,
-            "{point}"
-        );
+        let passed = shown.passed(&format!("sometimes {point}"));
+        assert_eq!(passed, reached, "{point}");
     }
 }
 
 fn the_stuck_agree(shown: &Shown) {
     let rest = &shown.json["rest"];
-    let listed = shown.json["stuck"].as_array().expect("a list").len() as u64;
+    let listed = items(&shown.json["stuck"]).len() as u64;
     let stuck = listed + number(&shown.json["stuck_left_out"]);
     assert_eq!(rest["stuck"], stuck);
     assert_eq!(shown.page["stuck_in_all"], stuck);
@@ -329,7 +302,7 @@ fn the_stuck_agree(shown: &Shown) {
 
 #[test]
 fn every_output_of_every_shipped_scenario_shows_the_same_figures() {
-    let files = shipped();
+    let files = shipped_files("");
     assert!(files.len() > 15, "{files:?}");
     for file in files {
         let run = finished(&file);

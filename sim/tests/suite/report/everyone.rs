@@ -1,9 +1,8 @@
 //! A verdict is over everyone: users that were starved, refused or not answered are in it.
 
-use std::fs;
-use std::process::Command;
-
 use serde_json::Value;
+
+use crate::Folder;
 
 /// What a run printed and wrote.
 struct Seen {
@@ -16,23 +15,14 @@ struct Seen {
 
 /// Runs a scenario by the program.
 fn run(scenario: &str) -> Seen {
-    let folder = tempfile::tempdir().expect("a folder for temporary files");
-    fs::write(folder.path().join("a.yaml"), scenario).expect("room in it");
-    let sim = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
-        command.arg("a.yaml").args(words).current_dir(folder.path());
-        command.output().expect("it starts")
-    };
-    let page = sim(&["--json", "a.json", "--junit", "a.xml"]);
-    let quiet = sim(&["--quiet"]);
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    let read = |name| fs::read_to_string(folder.path().join(name)).expect("it is written");
+    let folder = Folder::with(scenario);
+    let ran = folder.sim("a.yaml --json a.json --junit a.xml");
     Seen {
-        code: page.status.code().expect("it ends by itself"),
-        page: text(page.stdout),
-        quiet: text(quiet.stdout),
-        junit: read("a.xml"),
-        json: serde_json::from_str(&read("a.json")).expect("JSON"),
+        code: ran.code.expect("it ends by itself"),
+        page: ran.out,
+        quiet: folder.sim("a.yaml --quiet").out,
+        junit: folder.read("a.xml"),
+        json: folder.json("a.json"),
     }
 }
 
@@ -112,10 +102,8 @@ fn users_that_never_got_in_are_no_pass() {
     assert_eq!(seen.code, 4, "{}", seen.page);
     seen.says("96 of 100 users never got in (address_full 96)");
     assert!(seen.quiet.contains("96/100 left out"), "{}", seen.quiet);
-    assert!(
-        seen.junit
-            .contains("<failure message=\"96 of 100 users never got in")
-    );
+    let failure = "<failure message=\"96 of 100 users never got in";
+    assert!(seen.junit.contains(failure), "{}", seen.junit);
     assert_eq!(seen.json["left_out"]["why"]["address_full"], 96);
 }
 
@@ -125,10 +113,9 @@ fn a_scenario_may_be_about_refusals_at_the_door() {
     assert_eq!(seen.code, 0, "{}", seen.page);
     seen.says("96 of 100 users never got in");
     assert!(seen.quiet.contains("96/100 left out"), "{}", seen.quiet);
-    let limited = format!(
-        "{AT_THE_DOOR}expect_sometimes: [turned_away]\nthresholds: {{ left_out: rate<0.5 }}\n"
-    );
-    assert_eq!(run(&limited).code, 99);
+    let limit = "expect_sometimes: [turned_away]\nthresholds: { left_out: rate<0.5 }\n";
+    let limited = run(&format!("{AT_THE_DOOR}{limit}"));
+    assert_eq!(limited.code, 99);
 }
 
 #[test]
@@ -152,8 +139,7 @@ server: { stick: optional }
     let unfinished = &seen.json["metrics"]["request_latency"]["unfinished"];
     assert!(unfinished.as_u64().expect("a number") > 50, "{unfinished}");
     assert!(seen.quiet.contains("26/40 left out"), "{}", seen.quiet);
-    let rate = run(&format!(
-        "{scenario}allow_stuck: 1/1\nthresholds: {{ unanswered: rate<0.1 }}\n"
-    ));
+    let rate = "allow_stuck: 1/1\nthresholds: { unanswered: rate<0.1 }\n";
+    let rate = run(&format!("{scenario}{rate}"));
     assert_eq!(rate.code, 99, "{}", rate.page);
 }

@@ -1,20 +1,17 @@
 //! The figures over time and the users of a report, beside the result of the same run.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use serde_json::Value;
-use sim_model::outcome::{LiveResult, MetricResult, Requests, StageResult, Starts, Verdict};
+use serde_json::{Value, json};
 use sim_report::html;
 use sim_search::seed::run_seed;
 
 use super::agreement::finished;
 use super::{BURST, CONTENTION, TestFolder, blaming, data};
+use crate::{Folder, each, has, list, shipped_file};
 
 fn sum(counts: &Value) -> u64 {
-    let counts = counts.as_array().expect("a list").iter();
+    let counts = list(counts).iter();
     counts.map(|count| count.as_u64().expect("a count")).sum()
 }
 
@@ -24,36 +21,27 @@ fn figures_over_time_have_the_totals_of_the_result() {
     let json = folder.folder.join("totals.json");
     let more = format!("--json {}", json.display());
     let (_, _, page) = folder.sim(&run_seed, &[BURST], &more, "totals.html");
-    let result: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let result: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     let series = &data(&page)["runs"][0]["series"];
-    assert_eq!(
-        sum(&series["messages_offered"]),
-        result["counts"]["attempted"]
-    );
-    assert_eq!(
-        sum(&series["messages_accepted"]),
-        result["counts"]["accepted"]
-    );
+    let counts = &result["counts"];
+    assert_eq!(sum(&series["messages_offered"]), counts["attempted"]);
+    assert_eq!(sum(&series["messages_accepted"]), counts["accepted"]);
     assert_eq!(sum(&series["arrived"]), result["users"]);
     let refusals = result["refusals"].as_object().unwrap().values();
     let refusals: u64 = refusals.map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(sum(&series["refused"]), refusals);
-    assert_eq!(
-        series["sampled_of"],
-        result["metrics"]["message_latency"]["count"]
-    );
+    let seen = &result["metrics"]["message_latency"]["count"];
+    assert_eq!(series["sampled_of"], *seen);
     let measured = series["measured"].as_object().unwrap();
     let names: Vec<&String> = measured.keys().collect();
     assert_eq!(names, ["message_latency", "queue_wait"]);
     for (metric, buckets) in measured {
-        let buckets = buckets.as_array().unwrap().iter();
-        let counts = buckets
-            .clone()
-            .filter_map(|bucket| bucket["count"].as_u64());
-        let longest = buckets.filter_map(|bucket| bucket["max"].as_f64());
         let whole = &result["metrics"][metric];
-        assert_eq!(counts.sum::<u64>(), whole["count"], "{metric}");
-        let longest = longest.fold(0.0, f64::max);
+        let counts = each(buckets, "count").into_iter();
+        let count: u64 = counts.filter_map(Value::as_u64).sum();
+        assert_eq!(count, whole["count"], "{metric}");
+        let longest = each(buckets, "max").into_iter();
+        let longest = longest.filter_map(Value::as_f64).fold(0.0, f64::max);
         assert_eq!(longest, whole["max"].as_f64().unwrap(), "{metric}");
         let slowest = &series["slowest"][metric][0];
         assert_eq!(slowest["took_ms"], longest, "{metric}");
@@ -67,16 +55,14 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
     assert_eq!(code, 99);
     let run = &data(&page)["runs"][0];
     let series = &run["series"];
-    let limits = series["limits"].as_array().unwrap();
-    let crossed = |limit: &Value| limit["crossed"].as_array().unwrap().len();
-    assert_eq!(limits.len(), 2, "{limits:?}");
-    assert!(
-        crossed(&limits[0]) > 0 && crossed(&limits[1]) == 0,
-        "{limits:?}"
-    );
+    let limits = list(&series["limits"]);
+    let crossed: Vec<_> = limits.iter().map(|limit| list(&limit["crossed"])).collect();
+    assert_eq!(crossed.len(), 2, "{limits:?}");
+    let one = !crossed[0].is_empty() && crossed[1].is_empty();
+    assert!(one, "{limits:?}");
     // Each bucket that does not keep the bound has a value beyond it.
     let bound = limits[0]["bound_ms"].as_f64().unwrap();
-    for bucket in limits[0]["crossed"].as_array().unwrap() {
+    for bucket in crossed[0] {
         let bucket = usize::try_from(bucket.as_u64().unwrap()).unwrap();
         let figures = &series["measured"]["message_latency"][bucket];
         assert!(figures["max"].as_f64().unwrap() >= bound, "{figures}");
@@ -84,12 +70,9 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
     let diagram = &run["diagrams"][0];
     assert_eq!(diagram["of"], "slowest");
     let slowest = &series["slowest"]["message_latency"][0];
-    let lanes = diagram["lanes"].as_array().unwrap();
+    let lanes = each(&diagram["lanes"], "name");
     for user in [&slowest["user"], &slowest["recipient"]] {
-        assert!(
-            lanes.iter().any(|lane| lane["name"] == user["user"]),
-            "{user}"
-        );
+        assert!(lanes.contains(&&user["user"]), "{user}");
     }
 }
 
@@ -97,7 +80,7 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
 fn the_report_of_many_users_stays_small() {
     let (_, _, page) = TestFolder::new().sim(&run_seed, &[BURST], "", "small.html");
     let run = &data(&page)["runs"][0];
-    let length = |list: &Value| list.as_array().unwrap().len();
+    let length = |value: &Value| list(value).len();
     let (series, lanes) = (&run["series"], &run["lanes"]);
     assert!(length(&series["arrived"]) <= 120);
     assert!(length(&series["sample"]) <= 600);
@@ -105,12 +88,8 @@ fn the_report_of_many_users_stays_small() {
     assert!(length(&lanes["users"]) >= 15, "{}", length(&lanes["users"]));
     assert!((1_000..=1_200).contains(&length(&lanes["events"])));
     let known = length(&lanes["labels"]) as u64;
-    let events = lanes["events"].as_array().unwrap();
-    assert!(
-        events
-            .iter()
-            .all(|event| event[2].as_u64().unwrap() < known)
-    );
+    let mut events = list(&lanes["events"]).iter();
+    assert!(events.all(|event| event[2].as_u64().unwrap() < known));
 }
 
 #[test]
@@ -119,74 +98,50 @@ fn any_user_of_a_passing_run_can_be_followed() {
     let (code, _, page) = TestFolder::new().sim(&run_seed, &[BURST], more, "followed.html");
     assert_eq!(code, 0);
     let diagrams = &data(&page)["runs"][0]["diagrams"];
-    assert_eq!(diagrams.as_array().unwrap().len(), 1);
+    assert_eq!(list(diagrams).len(), 1);
     let diagram = &diagrams[0];
     assert_eq!(diagram["of"], "followed");
-    let lanes = diagram["lanes"].as_array().unwrap();
-    assert!(
-        lanes.iter().any(|lane| lane["name"] == "user_7"),
-        "{lanes:?}"
-    );
-    assert!((2..=8).contains(&lanes.len()));
-    let events = diagram["events"].as_array().unwrap();
+    let lanes = &diagram["lanes"];
+    assert!(has(lanes, "name", "user_7"), "{lanes}");
+    assert!((2..=8).contains(&list(lanes).len()));
+    let events = each(&diagram["events"], "blamed");
     assert!((4..500).contains(&events.len()), "{}", events.len());
-    assert!(events.iter().all(|event| event["blamed"].is_null()));
+    assert!(events.into_iter().all(Value::is_null));
 }
 
-fn stage(
-    (rate_scale, users): (f64, u64),
-    offered: f64,
-    achieved: f64,
-    verdict: Verdict,
-) -> StageResult {
-    StageResult {
-        rate_scale,
-        users,
-        offered_per_second: offered,
-        achieved_per_second: achieved,
-        message_p99: 30.0,
-        request_p99: 20.0 * rate_scale,
-        delay_p99: 1.0,
-        verdict,
-    }
+fn stage((rate_scale, users): (f64, u64), achieved: f64, verdict: &str) -> Value {
+    json!({
+        "rate_scale": rate_scale, "users": users, "offered_per_second": 116.0 * rate_scale,
+        "achieved_per_second": achieved, "message_p99": 30.0, "request_p99": 20.0 * rate_scale,
+        "delay_p99": 1.0, "verdict": verdict,
+    })
 }
 
 #[test]
 fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
-    let mut run = finished(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/brief.yaml"));
+    let mut run = finished(&shipped_file("brief"));
     let result = &mut run.summary.result;
     let outcomes = result.properties.get_mut("outcomes").unwrap();
     (outcomes.held, outcomes.checks, outcomes.unjudged) = (None, 0, 702);
-    result.live = Some(LiveResult {
-        target: "http://127.0.0.1:8894".to_owned(),
-        protocol: "http".to_owned(),
-        rate_scale: 1.0,
-        suffix: "-abc".to_owned(),
-        journal_entries: None,
-        starts: Starts::default(),
-        requests: Requests::default(),
-        offered_per_second: 116.0,
-        achieved_per_second: 116.0,
-        scheduling_delay: MetricResult::default(),
-        uncorrected: BTreeMap::new(),
-        ignored: Vec::new(),
-        lacking: Vec::new(),
-        left_out: Vec::new(),
-        driver_busy: 0.0,
-        lost: None,
-        nemesis: None,
-        remarks: Vec::new(),
-        stages: vec![
-            stage((1.0, 60), 116.0, 116.0, Verdict::Pass),
-            stage((2.0, 120), 232.0, 230.0, Verdict::Pass),
-            stage((4.0, 240), 464.0, 310.0, Verdict::Threshold),
+    let live = json!({
+        "target": "http://127.0.0.1:8894", "protocol": "http", "rate_scale": 1.0, "suffix": "-abc",
+        "starts": { "planned": 0, "started": 0, "late": 0, "dropped": 0 },
+        "requests": { "sent": 0, "answered": 0, "failed": 0 },
+        "offered_per_second": 116.0, "achieved_per_second": 116.0, "scheduling_delay": {},
+        "uncorrected": {}, "ignored": [], "lacking": [], "left_out": [], "driver_busy": 0.0,
+        "remarks": [],
+        "stages": [
+            stage((1.0, 60), 116.0, "pass"),
+            stage((2.0, 120), 230.0, "pass"),
+            stage((4.0, 240), 310.0, "threshold"),
         ],
     });
-    let page = html(&[run], "0.1.0").unwrap();
+    result.live = Some(serde_json::from_value(live).unwrap());
+    let page = html(&[run], "0.1.0");
     fs::write(TestFolder::new().folder.join("live.html"), &page).unwrap();
     let live = &data(&page)["runs"][0]["live"];
     assert!(live["judged"].as_str().unwrap().contains("was not judged"));
-    assert_eq!(live["stages"].as_array().unwrap().len(), 3);
+    assert_eq!(list(&live["stages"]).len(), 3);
 }
 
 #[test]
@@ -198,39 +153,24 @@ fn a_failing_run_has_the_figures_of_its_failing_seed() {
 
 #[test]
 fn a_refused_start_is_shown_with_the_time_until_the_next() {
-    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/damaged_disk.yaml");
-    let folder = tempfile::tempdir().expect("there is room");
-    let ran = Command::new(env!("CARGO_BIN_EXE_sim"))
-        .arg(scenario)
-        .args(["--json", "o.json", "--report", "o.html"])
-        .current_dir(folder.path())
-        .output()
-        .expect("it starts");
-    assert_eq!(ran.status.code(), Some(0));
-    let read = |file: &str| fs::read_to_string(folder.path().join(file)).expect(file);
-    let result: Value = serde_json::from_str(&read("o.json")).expect("JSON");
-    let page = data(&read("o.html"));
-    let faults = page["runs"][0]["timeline"]["faults"]
-        .as_array()
-        .expect("faults");
+    let folder = Folder::with(&fs::read_to_string(shipped_file("damaged_disk")).expect("it"));
+    let ran = folder.sim("a.yaml --json o.json --report o.html");
+    assert_eq!(ran.code, Some(0));
+    let result = folder.json("o.json");
+    let page = data(&folder.read("o.html"));
+    let faults = &page["runs"][0]["timeline"]["faults"];
+    let faults = list(faults);
     let named = |kind: &str| -> Vec<&Value> {
         let faults = faults.iter();
         faults.filter(|fault| fault["kind"] == kind).collect()
     };
     let refused = named("start refused");
-    let times = result["sometimes"]["start_refused"].as_u64();
-    assert!(
-        times > Some(0) && times == Some(refused.len() as u64),
-        "{refused:?}"
-    );
+    assert!(!refused.is_empty());
+    assert_eq!(result["sometimes"]["start_refused"], refused.len());
     for one in refused {
         assert!(one["for_ms"].as_f64() >= Some(1_000.0), "{one}");
-        assert!(
-            one["words"]
-                .as_str()
-                .is_some_and(|words| words.contains("sound copy")),
-            "{one}"
-        );
+        let words = one["words"].as_str().expect("words");
+        assert!(words.contains("sound copy"), "{one}");
     }
     for (kind, times) in [
         ("snapshot damaged", 2),
@@ -239,9 +179,6 @@ fn a_refused_start_is_shown_with_the_time_until_the_next() {
     ] {
         assert_eq!(named(kind).len(), times, "{kind}");
     }
-    let at: Vec<f64> = faults
-        .iter()
-        .filter_map(|fault| fault["at_ms"].as_f64())
-        .collect();
-    assert!(at.is_sorted(), "{at:?}");
+    let at = |fault: &Value| fault["at_ms"].as_f64();
+    assert!(faults.iter().map(at).is_sorted(), "{faults:?}");
 }

@@ -3,24 +3,22 @@
 use std::fs;
 use std::io::{self, Read as _, Write};
 use std::net::TcpStream;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use sim::cli;
-use sim::commands::{Console, execute};
+use sim::commands::execute;
 use sim_model::history::Observer;
 use sim_model::outcome::{Interrupt, Progress};
 use sim_model::plan::Plan;
-use sim_report::Paint;
 use sim_search::seed::run_seed;
 
 use super::{BURST, TestFolder};
+use crate::{console, list};
 
 /// Passes on what is written.
 struct Words(Sender<String>);
@@ -68,25 +66,11 @@ fn serve(
         };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(BURST);
     let words = ["sim".into(), "serve".into(), file.into_os_string()];
-    execute(
-        &cli::parse(words).expect("the words are right"),
-        &mut Console {
-            run: &run,
-            also_judge: None,
-            out: &mut io::sink(),
-            unwritten: None,
-            err: &mut Words(said),
-            paint: Paint::Plain,
-            error_paint: Paint::Plain,
-            error_columns: 80,
-            live: &mut |_| {},
-            started: SystemTime::UNIX_EPOCH,
-            clock: &|| Duration::ZERO,
-            interrupt: &Interrupt::of(over),
-            cores: NonZeroUsize::MIN,
-            unasked: Path::new("target/sim"),
-        },
-    )
+    let (mut sink, mut said, interrupt) = (io::sink(), Words(said), Interrupt::of(over));
+    let unasked = Path::new("target/sim");
+    let mut console = console(&run, (&mut sink, &mut said), &interrupt, unasked);
+    let invocation = cli::parse(words).expect("the words are right");
+    execute(&invocation, &mut console)
 }
 
 #[test]
@@ -101,10 +85,8 @@ fn the_report_is_served_while_the_run_goes_on_and_after_it() {
     let running = thread::spawn(move || serve(said, at_the_end, gate, its));
 
     let words = hear.recv().expect("the address");
-    let host = words
-        .strip_prefix("report: http://")
-        .and_then(|rest| rest.split('/').next());
-    let host = host.expect("an address");
+    let host = words.strip_prefix("report: http://").expect("an address");
+    let (host, _) = host.split_once('/').expect("an address");
     ended.recv().expect("the run is at its end");
     let page = get(host, "/");
     assert!(page.contains("connect-src 'self'") && page.contains("… RUNNING"));
@@ -113,10 +95,7 @@ fn the_report_is_served_while_the_run_goes_on_and_after_it() {
     leave("running.json", &text);
     let data: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(data["running"]["name"], "burst");
-    let arrived = data["running"]["series"]["arrived"]
-        .as_array()
-        .expect("figures")
-        .iter();
+    let arrived = list(&data["running"]["series"]["arrived"]).iter();
     assert_eq!(arrived.filter_map(Value::as_u64).sum::<u64>(), 267);
 
     go_on.send(()).expect("the run waits");

@@ -1,13 +1,10 @@
 //! Tests that a user has one name in the terminal, JSON, the report and the trace, and that
 //! `--follow` accepts both of its parts.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
 use serde_json::Value;
 
 use super::data;
+use crate::{Folder, list};
 
 /// All users but one wait for what never comes.
 const SCENARIO: &str = "
@@ -28,54 +25,20 @@ capacity: { commit: 100s }
 scenarios: [{ name: early, flow: [login] }]
 ";
 
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn of(scenario: &str) -> Self {
-        let folder = tempfile::tempdir().expect("there is room");
-        fs::write(folder.path().join("names.yaml"), scenario).expect("a file");
-        Self(folder)
-    }
-
-    fn sim(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
-        command.arg("names.yaml").args(arguments.split_whitespace());
-        command
-            .current_dir(self.0.path())
-            .output()
-            .expect("it starts")
-    }
-
-    fn read(&self, file: &str) -> String {
-        fs::read_to_string(Path::new(self.0.path()).join(file)).expect(file)
-    }
-
-    fn trace(&self, file: &str) -> Vec<Value> {
-        let text = self.read(file);
-        let lines = text
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"));
-        lines.collect()
-    }
-}
-
 /// Runs the scenario, compares the names of stuck users in all outputs, and returns how they are
 /// shown.
 fn stuck_users(scenario: &str) -> Vec<String> {
-    let folder = Folder::of(scenario);
-    let output = folder.sim("--verbose --no-shrink --json o.json --trace t.jsonl --report r.html");
-    let page = String::from_utf8(output.stdout).expect("text");
-    let result: Value = serde_json::from_str(&folder.read("o.json")).expect("JSON");
-    let trace = folder.trace("t.jsonl");
+    let folder = Folder::with(scenario);
+    let files = "--json o.json --trace t.jsonl --report r.html";
+    let ran = folder.sim(&format!("a.yaml --verbose --no-shrink {files}"));
+    let page = ran.out;
+    let result = folder.json("o.json");
+    let trace = folder.lines("t.jsonl");
     let report = data(&folder.read("r.html"));
-    let rows = report["runs"][0]["series"]["users"]
-        .as_array()
-        .expect("users");
-    let stuck = result["stuck"].as_array().expect("stuck users");
-    assert_eq!(
-        stuck,
-        report["runs"][0]["stuck"].as_array().expect("stuck users")
-    );
+    let run = &report["runs"][0];
+    let rows = list(&run["series"]["users"]);
+    let stuck = list(&result["stuck"]);
+    assert_eq!(stuck, list(&run["stuck"]));
     let mut all = Vec::new();
     for one in stuck {
         let (user, name) = (&one["user"], &one["name"]);
@@ -83,17 +46,13 @@ fn stuck_users(scenario: &str) -> Vec<String> {
             Some(user) => format!("{user} ({})", name.as_str().expect("a name")),
             None => name.as_str().expect("a name").to_owned(),
         };
-        assert!(
-            page.contains(&format!(" {shown} waits for ")),
-            "{shown}: {page}"
-        );
+        let waits = format!(" {shown} waits for ");
+        assert!(page.contains(&waits), "{shown}: {page}");
         let row = rows.iter().find(|row| row[0][1] == *name).expect("its row");
         assert_eq!(row[0][0], *user);
         let lines = trace.iter().filter(|line| line["name"] == *name);
-        let ids: Vec<&Value> = lines
-            .map(|line| &line["user"])
-            .filter(|id| !id.is_null())
-            .collect();
+        let ids = lines.map(|line| &line["user"]);
+        let ids: Vec<&Value> = ids.filter(|id| !id.is_null()).collect();
         assert!(ids.iter().all(|id| *id == user), "{shown}: {ids:?}");
         assert_eq!(ids.is_empty(), user.is_null(), "{shown}");
         all.push(shown);
@@ -112,60 +71,51 @@ fn a_user_has_one_name_in_every_output() {
 
 #[test]
 fn both_parts_of_a_name_can_be_followed() {
-    let folder = Folder::of(SCENARIO);
-    folder.sim("--no-shrink --json o.json --trace all.jsonl");
-    let result: Value = serde_json::from_str(&folder.read("o.json")).expect("JSON");
+    let folder = Folder::with(SCENARIO);
+    folder.sim("a.yaml --no-shrink --json o.json --trace all.jsonl");
+    let result = folder.json("o.json");
     let one = &result["stuck"][0];
     let (user, name) = (one["user"].as_str().unwrap(), one["name"].as_str().unwrap());
-    let own = |lines: Vec<Value>| -> Vec<Value> {
-        let lines = lines.into_iter();
+    let own = |mut lines: Vec<Value>| {
+        lines.retain(|line| line["name"] == name && line["user"] == user);
         lines
-            .filter(|line| line["name"] == name && line["user"] == user)
-            .collect()
     };
-    let all = own(folder.trace("all.jsonl"));
+    let all = own(folder.lines("all.jsonl"));
     assert!(all.len() > 2);
     for whom in [user, name] {
-        folder.sim(&format!(
-            "--no-shrink --trace t.jsonl --report r.html --follow {whom}"
-        ));
-        assert_eq!(own(folder.trace("t.jsonl")), all, "{whom}");
+        let files = "--trace t.jsonl --report r.html";
+        folder.sim(&format!("a.yaml --no-shrink {files} --follow {whom}"));
+        assert_eq!(own(folder.lines("t.jsonl")), all, "{whom}");
         let drawn = data(&folder.read("r.html"))["runs"][0]["diagrams"][0].clone();
-        let lanes = drawn["lanes"].as_array().expect("lanes");
-        let lane = lanes.iter().find(|lane| lane["role"] == "concerned");
+        let mut lanes = list(&drawn["lanes"]).iter();
+        let lane = lanes.find(|lane| lane["role"] == "concerned");
         let lane = lane.expect("the followed one");
-        assert_eq!(
-            (&lane["name"], &lane["persona"]),
-            (&user.into(), &name.into())
-        );
+        assert_eq!(lane["name"], user);
+        assert_eq!(lane["persona"], name);
     }
 }
 
 #[test]
 fn a_user_that_the_run_has_not_is_refused_with_the_closest() {
-    let folder = Folder::of(SCENARIO);
-    folder.sim("--no-shrink --trace all.jsonl");
-    let trace = folder.trace("all.jsonl");
+    let folder = Folder::with(SCENARIO);
+    folder.sim("a.yaml --no-shrink --trace all.jsonl");
+    let trace = folder.lines("all.jsonl");
     let mut names = trace.iter().filter_map(|line| line["name"].as_str());
     let penpal = names.find(|name| name.starts_with("penpal#"));
     let penpal = penpal.expect("there is one");
     let other = penpal.replace("penpal", "lonely");
     let refused = |output: &str, whom: &str| {
-        let output = folder.sim(&format!("--no-shrink {output} --follow {whom}"));
-        assert_eq!(output.status.code(), Some(2), "{whom}");
-        String::from_utf8(output.stderr).expect("text")
+        let ran = folder.sim(&format!("a.yaml --no-shrink {output} --follow {whom}"));
+        assert_eq!(ran.code, Some(2), "{whom}");
+        ran.err
     };
     let said = refused("--trace t.jsonl", &other);
     assert!(said.contains(&format!("had no {other}: ")), "{said}");
-    assert!(
-        said.ends_with(&format!("; did you mean `{penpal}`?\n")),
-        "{said}"
-    );
+    let guess = format!("; did you mean `{penpal}`?\n");
+    assert!(said.ends_with(&guess), "{said}");
     let said = refused("--report r.html", &other);
-    assert!(
-        said.contains(&format!("had no {other}; did you mean `")),
-        "{said}"
-    );
+    let guess = format!("had no {other}; did you mean `");
+    assert!(said.contains(&guess), "{said}");
     assert!(refused("--trace t.jsonl", "lonely#99").contains("had no lonely#99: the last was "));
     assert!(refused("--trace t.jsonl", "penpl#1").contains("did you mean `penpal#1`?"));
     assert!(refused("--report r.html", "user_99").contains("the run had no user_99"));

@@ -2,7 +2,7 @@
 //! the configured rate.
 
 use chat_types::Span;
-use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
+use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::protocol::{Reply, Response};
 use sim_search::seed::run_seed;
@@ -32,17 +32,15 @@ struct BreakAnswers {
 
 impl Observer for BreakAnswers {
     fn observe(&mut self, event: RunEvent<'_>) {
-        let RunEvent::Client(Record {
-            what:
-                ClientEvent::Answered {
-                    outcome:
-                        Ok(Response::Done(Reply::OnBreak {
-                            stress, boss_alert, ..
-                        })),
-                    ..
-                },
-            ..
-        }) = event
+        let RunEvent::Client(record) = event else {
+            return;
+        };
+        let ClientEvent::Answered { outcome, .. } = record.what else {
+            return;
+        };
+        let Ok(Response::Done(Reply::OnBreak {
+            stress, boss_alert, ..
+        })) = outcome
         else {
             return;
         };
@@ -67,10 +65,8 @@ fn the_boss_notices_as_many_of_a_hundred_thousand_breaks_as_told() {
         let p = f64::from(alertness) / 100.0;
         let n = told.breaks as f64;
         let off = (told.noticed as f64 - n * p).abs();
-        assert!(
-            off <= 5.0 * (n * p * (1.0 - p)).sqrt(),
-            "{alertness}: {told:?}"
-        );
+        let far = 5.0 * (n * p * (1.0 - p)).sqrt();
+        assert!(off <= far, "{alertness}: {told:?}");
         assert!(plan.server.boss_alertness_cooldown == Span::secs(1));
     }
 }

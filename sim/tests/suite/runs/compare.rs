@@ -1,5 +1,7 @@
 //! Tests `sim compare`: differences, their directions, and the exit code.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sim_report::compare::{Change, Comparison, Regressions, Results, compare, read};
@@ -41,7 +43,19 @@ fn runs(values: &[Value]) -> Results {
 fn changed(change: impl FnOnce(&mut Value)) -> Comparison {
     let mut after = result("burst");
     change(&mut after);
-    compare(&runs(&[result("burst")]), &runs(&[after]), NOISE)
+    two(result("burst"), after)
+}
+
+/// The comparison of two results of one run each.
+fn two(before: Value, after: Value) -> Comparison {
+    compare(&runs(&[before]), &runs(&[after]), NOISE)
+}
+
+/// The figures of the first scenario that differ.
+fn changes(found: &Comparison) -> Vec<(&str, Change)> {
+    let differences = found.scenarios[0].differences.iter();
+    let changes = differences.map(|one| (one.figure.as_str(), one.change));
+    changes.collect()
 }
 
 fn page(found: &Comparison, code: u8) -> String {
@@ -126,10 +140,12 @@ fn a_metric_has_one_row_for_each_figure() {
     let mut after = before.clone();
     after["metrics"]["queue_wait"]["max"] = 3.0.into();
     after["fairness"]["queue_wait"]["max"] = 3.0.into();
-    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
-    let differences = &found.scenarios[0].differences;
-    assert_eq!(differences.len(), 1, "{differences:?}");
-    assert_eq!(differences[0].change, Change::Better);
+    let found = two(before, after);
+    let found: Vec<_> = changes(&found)
+        .into_iter()
+        .map(|(_, change)| change)
+        .collect();
+    assert_eq!(found, [Change::Better]);
 }
 
 #[test]
@@ -137,14 +153,9 @@ fn a_point_that_is_newly_reached_is_not_better_and_a_lost_one_is_worse() {
     let (mut before, mut after) = (result("burst"), result("burst"));
     before["sometimes"] = json!({ "match": 3, "away": 0, "crash": 2 });
     after["sometimes"] = json!({ "match": 5, "away": 4, "crash": 0 });
-    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
-    let changes: Vec<(&str, Change)> = found.scenarios[0]
-        .differences
-        .iter()
-        .map(|one| (one.figure.as_str(), one.change))
-        .collect();
+    let found = two(before, after);
     assert_eq!(
-        changes,
+        changes(&found),
         [
             ("reached crash", Change::Worse),
             ("reached away", Change::Different),
@@ -172,14 +183,8 @@ fn a_threshold_of_one_persona_is_named_with_it() {
     before["thresholds"][0]["persona"] = "penpal".into();
     let mut after = before.clone();
     after["thresholds"][0]["met"] = false.into();
-    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
-    let figures: Vec<&str> = found.scenarios[0]
-        .differences
-        .iter()
-        .map(|one| one.figure.as_str())
-        .collect();
     let named = "threshold message_latency{persona:penpal} p(95)<1s";
-    assert_eq!(figures, [named]);
+    assert_eq!(changes(&two(before, after)), [(named, Change::Worse)]);
 }
 
 #[test]
@@ -249,12 +254,7 @@ fn what_is_no_result_is_told_so() {
 /// A result with random figures.
 fn drawn() -> impl Strategy<Value = Value> {
     let held = prop_oneof![Just(Some(true)), Just(Some(false)), Just(None)];
-    let verdict = prop_oneof![
-        Just("pass"),
-        Just("safety"),
-        Just("unjudged"),
-        Just("interrupted")
-    ];
+    let verdict = proptest::sample::select(&["pass", "safety", "unjudged", "interrupted"][..]);
     let figures = (0u64..3, 0u64..3, 0.0..3.0f64, 0.0..1.0f64, 1.0..100.0f64);
     (held, verdict, figures, proptest::option::of(0u64..5)).prop_map(
         |(held, verdict, (lost, reached, p95, jain, wall), muted)| {
@@ -287,17 +287,13 @@ proptest! {
     fn the_other_way_round_better_is_worse(one in drawn(), other in drawn(), noise in 0.0..0.9f64) {
         let (one, other) = (runs(&[one]), runs(&[other]));
         let (there, back) = (compare(&one, &other, noise), compare(&other, &one, noise));
-        let changes = |found: &Comparison| {
-            let scenario = &found.scenarios[0];
-            let mut all: Vec<(String, Change)> = scenario
-                .differences
-                .iter()
-                .map(|one| (one.figure.clone(), one.change))
-                .collect();
-            all.sort_by(|a, b| a.0.cmp(&b.0));
-            (all, scenario.wall.and_then(|wall| wall.change))
+        let sorted = |found: &Comparison| {
+            let all: BTreeMap<_, _> = changes(found).into_iter().collect();
+            let all = all.into_iter().map(|(figure, change)| (figure.to_owned(), change));
+            let wall = found.scenarios[0].wall.and_then(|wall| wall.change);
+            (all.collect::<Vec<_>>(), wall)
         };
-        let (mut all, wall) = changes(&there);
+        let (mut all, wall) = sorted(&there);
         let (one, other) = (&one.runs[0].sometimes["match"], &other.runs[0].sometimes["match"]);
         for (figure, change) in &mut all {
             *change = match figure.as_str() {
@@ -309,7 +305,7 @@ proptest! {
                 _ => reversed(*change),
             };
         }
-        prop_assert_eq!((all, wall.map(reversed)), changes(&back));
+        prop_assert_eq!((all, wall.map(reversed)), sorted(&back));
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use chat_types::Span;
 use sim_judge::SeedOutcome;
@@ -17,22 +16,13 @@ use sim_scenario::load;
 use sim_search::explore::{
     DrawnPlan, Exploration, ExploreOptions, Listener, OnFailure, explore, vary,
 };
+use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
 
-fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("the scenarios")
-        .map(|entry| entry.expect("a file").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .collect();
-    files.sort();
-    files
-}
+use crate::{shipped_file, shipped_files};
 
 fn plan(name: &str) -> Plan {
-    let file = format!("../scenarios/{name}.yaml");
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
+    load(&shipped_file(name)).expect("a shipped scenario")
 }
 
 /// Continues until this number of trials.
@@ -42,15 +32,14 @@ impl Listener for StopAfter {
     fn on_trial(&mut self, _: &Trial) {}
 
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
-        if so_far.tried < self.0 {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
+        match so_far.tried < self.0 {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
         }
     }
 }
 
-fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
+pub(super) fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
     ExploreOptions {
         plans,
         first: 1,
@@ -63,6 +52,11 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
         guided: None,
         also_judge: None,
     }
+}
+
+/// The result of an exploration to its end.
+pub(super) fn whole(what: &ExploreOptions<'_>, run: RunSeed<'_>) -> Exploration {
+    explore(what, run, &mut StopAfter(u64::MAX))
 }
 
 /// Checks the rules of scenario files, as far as variations touch them.
@@ -122,7 +116,7 @@ fn check_steps(steps: &[Step], plan: &Plan) {
 
 #[test]
 fn what_is_drawn_is_a_valid_scenario_and_always_the_same() {
-    for file in shipped() {
+    for file in shipped_files("") {
         let plan = load(&file).expect("a shipped scenario");
         for seed in 0..150 {
             let varied = vary(&plan, seed);
@@ -136,64 +130,16 @@ fn what_is_drawn_is_a_valid_scenario_and_always_the_same() {
 }
 
 /// Words for kinds of what is drawn.
-const KINDS: &[&str] = &[
-    "own form",
-    "answers get lost",
-    "at match",
-    "at released_by",
-    "plain",
-    "race depth",
-    "no faults",
-    "server down (crash)",
-    "unsynced entries lost",
-    "server down (stop)",
-    "another configuration",
-    "mutes the address of",
-    "bans the address of",
-    "partition",
-    "suspend",
-    "slow readers",
-    "× slower",
-    "disk fails",
-    "fate unknown",
-    "clock jumps",
-    "kicks one user",
-    "mutes one user",
-    "bans one user",
-    "closes the room of",
-    "turn_limit",
-    "inbox_limit",
-    "max_queue",
-    "max_rooms",
-    "rate_limit",
-    "max_pending",
-    "random matching",
-    "interests",
-    "stick optional",
-    "lease",
-    "grace",
-    "idle",
-    "forget after",
-    "loss",
-    "duplicate",
-    "stream break",
-    "latency",
-    "timeout",
-    "no_key",
-    "impatient",
-    "parallel",
-    "bare_check",
-    "forget_handle",
-    "abandon",
-    "no check",
-    "all say hello",
-    "few words",
-    "think",
-    "rambler",
-    "to a room name",
-    "more after",
-    "without stream",
-];
+const KINDS: &str = "
+    own form, answers get lost, at match, at released_by, plain, race depth, no faults,
+    server down (crash), unsynced entries lost, server down (stop), another configuration,
+    mutes the address of, bans the address of, partition, suspend, slow readers, × slower,
+    disk fails, fate unknown, clock jumps, kicks one user, mutes one user, bans one user,
+    closes the room of, turn_limit, inbox_limit, max_queue, max_rooms, rate_limit, max_pending,
+    random matching, interests, stick optional, lease, grace, idle, forget after, loss,
+    duplicate, stream break, latency, timeout, no_key, impatient, parallel, bare_check,
+    forget_handle, abandon, no check, all say hello, few words, think, rambler, to a room name,
+    more after, without stream";
 
 #[test]
 fn every_kind_of_thing_is_drawn_now_and_then() {
@@ -203,10 +149,10 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
         let said = |varied: &&DrawnPlan| varied.drew.iter().any(|one| one.contains(what));
         all.iter().filter(said).count()
     };
-    for what in KINDS {
+    for what in KINDS.split(',').map(str::trim) {
         let times = drew(what);
         assert!(times >= 4, "{what}: {times}");
-        assert!(times < 600 || *what == "latency", "{what} always");
+        assert!(times < 600 || what == "latency", "{what} always");
     }
     let fixed =
         |varied: &&DrawnPlan| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_));
@@ -215,9 +161,7 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
 
 #[test]
 fn the_steps_form_keeps_its_steps() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../scenarios/regressions/push_after_expiry.yaml");
-    let plan = load(&file).expect("a regression");
+    let plan = plan("regressions/push_after_expiry");
     for seed in 0..20 {
         let varied = vary(&plan, seed).plan;
         let words = |plan: &Plan| format!("{:?} {:?}", plan.workload, plan.server);
@@ -227,22 +171,9 @@ fn the_steps_form_keeps_its_steps() {
 
 #[test]
 fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
-    let plans = [
-        "churn",
-        "stick_contention",
-        "partition",
-        "lookups",
-        "alphabets",
-    ];
-    let plans: Vec<Plan> = plans.map(plan).into();
-    let with = |jobs| {
-        explore(
-            &explored(&plans, 150, jobs),
-            &run_seed,
-            &mut StopAfter(u64::MAX),
-        )
-    };
-    let (one, many) = (with(1), with(5));
+    let plans = "churn stick_contention partition lookups alphabets".split(' ');
+    let plans: Vec<Plan> = plans.map(plan).collect();
+    let [one, many] = [1, 5].map(|jobs| whole(&explored(&plans, 150, jobs), &run_seed));
     let failures: Vec<_> = one.failures.iter().map(|one| &one.detail).collect();
     assert!(failures.is_empty(), "{failures:#?}");
     assert_eq!((one.tried, one.exit_code()), (150, 0));
@@ -264,25 +195,24 @@ fn broken(
 ) -> SeedOutcome {
     let mut outcome = run_seed(plan, seed, progress, observer);
     assert!(seed != 23, "index 7 is out of bounds");
-    if seed % 10 == 9 {
+    let mut violated = |property: &str, detail: String, cause: &str| {
         outcome.violations.push(Violation {
-            property: "room_order".to_owned(),
-            detail: format!("user_{seed} heard \"{seed}\" at {seed}ms"),
+            property: property.to_owned(),
+            detail,
             seed,
             subject: Subject {
-                cause: "a message that nobody said".to_owned(),
+                cause: cause.to_owned(),
                 ..Subject::default()
             },
             ..Violation::default()
         });
+    };
+    if seed % 10 == 9 {
+        let detail = format!("user_{seed} heard \"{seed}\" at {seed}ms");
+        violated("room_order", detail, "a message that nobody said");
     }
     if seed == 30 {
-        outcome.violations.push(Violation {
-            property: "queue_progress".to_owned(),
-            detail: "nobody came".to_owned(),
-            seed,
-            ..Violation::default()
-        });
+        violated("queue_progress", "nobody came".to_owned(), "");
     }
     outcome
 }
@@ -290,32 +220,18 @@ fn broken(
 #[test]
 fn failures_are_told_once_for_each_property_and_cause() {
     let plans = [plan("churn"), plan("partition")];
-    let found = explore(&explored(&plans, 40, 3), &broken, &mut StopAfter(u64::MAX));
-    let told: Vec<_> = found
-        .failures
-        .iter()
-        .map(|one| {
-            (
-                &*one.property,
-                one.trial.seed,
-                one.trials,
-                one.trial.scenario,
-            )
-        })
-        .collect();
+    let found = whole(&explored(&plans, 40, 3), &broken);
+    let told = found.failures.iter().map(|one| {
+        let Trial { seed, scenario, .. } = one.trial;
+        format!("{} {seed} {} {scenario}", one.property, one.trials)
+    });
+    let told: Vec<String> = told.collect();
     assert_eq!(
         told,
-        [
-            ("room_order", 9, 4, 0),
-            ("panic", 23, 1, 0),
-            ("queue_progress", 30, 1, 1)
-        ]
+        ["room_order 9 4 0", "panic 23 1 0", "queue_progress 30 1 1"]
     );
     assert_eq!(found.exit_code(), 1);
-    assert_eq!(
-        found.failures.first().map(|one| &*one.cause),
-        Some("a message that nobody said")
-    );
+    assert_eq!(found.failures[0].cause, "a message that nobody said");
 }
 
 #[test]
@@ -326,14 +242,14 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
             on_failure: OnFailure::Stop,
             ..explored(&plans, 40, jobs)
         };
-        let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
+        let found = whole(&what, &broken);
         assert_eq!((found.tried, found.failures.len()), (9, 1));
     }
     let what = ExploreOptions {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
-    let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
+    let found = whole(&what, &broken);
     assert_eq!(found.exit_code(), 3);
 }
 
@@ -341,11 +257,8 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
 fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
     let plans = [plan("churn")];
     let until = |jobs| {
-        explore(
-            &explored(&plans, 1_000, jobs),
-            &run_seed,
-            &mut StopAfter(37),
-        )
+        let what = explored(&plans, 1_000, jobs);
+        explore(&what, &run_seed, &mut StopAfter(37))
     };
     let (one, many) = (until(1), until(4));
     assert_eq!((one.tried, one.steps), (37, many.steps));
@@ -382,7 +295,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
             seek: Some(Seek::StickWait),
             ..explored(&plans, 80, jobs)
         };
-        let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
+        let found = whole(&what, &run_seed);
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };

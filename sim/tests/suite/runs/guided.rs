@@ -2,50 +2,30 @@
 //! fails again, a corpus is resumed, and drawn flows are possible.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Interrupt, Progress, Subject, Trial, Violation};
-use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
+use sim_model::outcome::{Interrupt, Point, Progress, Subject, Violation};
+use sim_model::plan::{Fault, FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
-use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
-use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore, vary,
-};
+use sim_search::explore::{Corpus, Exploration, ExploreOptions, OnFailure, blank, vary};
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
-struct NoListener;
-
-impl Listener for NoListener {
-    fn on_trial(&mut self, _: &Trial) {}
-
-    fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
+use super::explore::{explored, whole};
+use crate::console;
 
 fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOptions<'_> {
     ExploreOptions {
-        plans,
-        first: 1,
-        count,
-        interrupt: Interrupt::default(),
-        jobs: NonZeroUsize::new(jobs).expect("some"),
-        on_failure: OnFailure::Continue,
-        seek: None,
-        recipe: Recipe::default(),
         guided: Some(corpus),
-        also_judge: None,
+        ..explored(plans, count, jobs)
     }
 }
 
 fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
-    explore(&guided(plans, count, 2, corpus), &run_seed, &mut NoListener)
+    whole(&guided(plans, count, 2, corpus), &run_seed)
 }
 
 fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
@@ -56,23 +36,17 @@ fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let plans = [blank()];
-    let with = |jobs| {
+    let [one, many] = [1, 3].map(|jobs| {
         let what = guided(&plans, 34, jobs, Corpus::default());
-        explore(&what, &run_seed, &mut NoListener)
-    };
-    let (one, many) = (with(1), with(3));
-    assert_eq!(
-        (one.tried, one.runs, one.steps),
-        (34, many.runs, many.steps)
-    );
-    assert_eq!(one.tally, many.tally);
-    assert_eq!(recipes(&one), recipes(&many));
+        whole(&what, &run_seed)
+    });
+    assert_eq!((one.tried, one.runs), (34, many.runs));
+    assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
+    let mut branches = recipes(&one);
+    assert_eq!(branches, recipes(&many));
     assert!(one.runs > 3 * one.tried, "runs split: {}", one.runs);
-    let branches = recipes(&one)
-        .iter()
-        .filter(|one| !one.recipe.is_empty())
-        .count();
-    assert!(branches > 10, "{branches} branches entered what was new");
+    branches.retain(|one| !one.recipe.is_empty());
+    assert!(branches.len() > 10, "{branches:?} entered what was new");
 }
 
 #[test]
@@ -81,10 +55,8 @@ fn a_corpus_goes_on_where_it_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = begun_with(&plans, 64, Corpus::default());
     let half = begun_with(&plans, 32, Corpus::default());
-    half.guided
-        .expect("guided")
-        .save(folder.path())
-        .expect("a corpus is written");
+    let saved = half.guided.expect("guided").save(folder.path());
+    saved.expect("a corpus is written");
     let read = Corpus::load(folder.path()).expect("what was written");
     let rest = begun_with(&plans, 32, read);
     assert_eq!(recipes(&rest), recipes(&whole));
@@ -93,22 +65,27 @@ fn a_corpus_goes_on_where_it_ended() {
     assert_eq!(said[0], said[1]);
     assert_eq!(half.steps + rest.steps, whole.steps);
     std::fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
-    assert!(
-        Corpus::load(folder.path()).is_err(),
-        "of another abstraction"
-    );
+    let of_another = Corpus::load(folder.path());
+    assert!(of_another.is_err(), "of another abstraction");
+}
+
+fn fail(outcome: &mut SeedOutcome, detail: String, cause: &str) {
+    outcome.violations.push(Violation {
+        property: "room_lifecycle".to_owned(),
+        detail,
+        seed: outcome.seed,
+        subject: Subject {
+            cause: cause.to_owned(),
+            ..Subject::default()
+        },
+        ..Violation::default()
+    });
 }
 
 /// Reports a branch with a second match and a block as a failure.
 fn plant(outcome: &mut SeedOutcome) {
-    use sim_model::outcome::Point;
     if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
-        outcome.violations.push(Violation {
-            property: "room_lifecycle".to_owned(),
-            detail: "a second match, and a block".to_owned(),
-            seed: outcome.seed,
-            ..Violation::default()
-        });
+        fail(outcome, "a second match, and a block".to_owned(), "");
     }
 }
 
@@ -125,7 +102,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
-    let found = explore(&what, &run_seed, &mut NoListener);
+    let found = whole(&what, &run_seed);
     let failure = found.failures.first().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
@@ -153,36 +130,15 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         tell: &mut |_, _| {},
     };
     let shrunk = shrink(&failing, means).expect("steps that fail in the same way");
-    assert!(
-        shrunk.plan.recipe.is_plain(),
-        "{}",
-        annotated(&shrunk.plan, &shrunk.notes)
-    );
-    assert!(
-        shrunk.after.steps <= 9,
-        "{}",
-        annotated(&shrunk.plan, &shrunk.notes)
-    );
+    let is_small = shrunk.plan.recipe.is_plain() && shrunk.after.steps <= 9;
+    assert!(is_small, "{}", annotated(&shrunk.plan, &shrunk.notes));
 }
 
 /// Reports some branches as failures of one kind, and others of another.
 fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
     if let Some(turn) = recipe.turns().last() {
-        let way = if turn.branch % 2 == 0 {
-            "one"
-        } else {
-            "another"
-        };
-        outcome.violations.push(Violation {
-            property: "room_lifecycle".to_owned(),
-            detail: format!("wrong in {way} way"),
-            seed: outcome.seed,
-            subject: Subject {
-                cause: way.to_owned(),
-                ..Subject::default()
-            },
-            ..Violation::default()
-        });
+        let way = ["one", "another"][usize::from(turn.branch % 2 != 0)];
+        fail(outcome, format!("wrong in {way} way"), way);
     }
 }
 
@@ -191,22 +147,10 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = "sim explore --flows --guided --seeds 1 --seed 7 --keep-going";
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
-    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
     let mut console = Console {
-        run: &run_seed,
         also_judge: Some(&two_ways),
-        out: &mut out,
-        unwritten: None,
-        err: &mut err,
-        paint: Paint::Plain,
-        error_paint: Paint::Plain,
-        error_columns: 80,
-        live: &mut |_| {},
-        started: std::time::SystemTime::UNIX_EPOCH,
-        clock: &|| std::time::Duration::ZERO,
-        interrupt: &Interrupt::default(),
-        cores: NonZeroUsize::MIN,
-        unasked: folder.path(),
+        ..console(&run_seed, (&mut out, &mut err), &interrupt, folder.path())
     };
     assert_eq!(execute(&invocation, &mut console), 1);
     let drawn = |name: &str| load(&folder.path().join(name)).expect("as it was drawn");
@@ -252,12 +196,9 @@ impl FlowState {
     fn verb(&mut self, verb: &Verb) {
         let kind = verb.kind();
         self.in_room |= kind == OpKind::Login;
-        if matches!(
-            kind,
-            OpKind::Send | OpKind::Append | OpKind::Push | OpKind::TalkingStick
-        ) {
-            self.spoke_outside += u32::from(!self.in_room);
-        }
+        use OpKind::{Append, Push, Send, TalkingStick};
+        let speaks = matches!(kind, Send | Append | Push | TalkingStick);
+        self.spoke_outside += u32::from(speaks && !self.in_room);
         self.verbs.insert(kind.verb());
     }
 }
@@ -269,9 +210,8 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
     for seed in 0..400 {
         let varied = vary(&blank(), seed);
         let plan = varied.plan;
-        plan.server
-            .check()
-            .expect("a server that can be configured");
+        let checked = plan.server.check();
+        checked.expect("a server that can be configured");
         faultless += u32::from(plan.faults.is_empty());
         let read = parse("drawn.yaml", &to_yaml(&plan)).expect("a scenario");
         assert_eq!(format!("{read:#?}"), format!("{plan:#?}"));
@@ -286,32 +226,16 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         }
     }
     assert_eq!(walk.spoke_outside, 0);
-    let all = [
-        "append",
-        "block",
-        "break",
-        "check",
-        "check_stress_status",
-        "disconnect",
-        "enter_queue",
-        "history",
-        "leave_chat",
-        "leave_queue",
-        "list_users",
-        "login",
-        "push",
-        "report",
-        "reset",
-        "send",
-        "talking_stick",
-        "typing",
-        "unblock",
-        "undo",
-        "unregister",
-    ];
-    assert_eq!(walk.verbs, BTreeSet::from(all));
+    let all = "append block break check check_stress_status disconnect enter_queue history \
+               leave_chat leave_queue list_users login push report reset send talking_stick typing \
+               unblock undo unregister";
+    assert_eq!(walk.verbs, all.split(' ').collect());
     assert!((80..350).contains(&faultless), "{faultless}");
     assert!((100..700).contains(&with_stream), "{with_stream}");
+}
+
+fn is_down(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Down { .. })
 }
 
 #[test]
@@ -322,27 +246,23 @@ fn faults_at_milestones_are_drawn_and_strike() {
     assert!(waits.len() > 50, "{}", waits.len());
     // A single server that goes down at milestones only.
     let crash = |plan: &&&Plan| {
-        let goes_down =
-            |fault: &&sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
-        let mut downs = plan.faults.iter().filter(goes_down).peekable();
+        let mut downs = plan.faults.iter().filter(|one| is_down(one)).peekable();
         plan.servers == 1 && downs.peek().is_some() && downs.all(|down| down.milestone.is_some())
     };
     let crashes: Vec<_> = waits.iter().filter(crash).collect();
     let crashed = crashes.iter().filter(|plan| {
         let outcome = run_seed(plan, 1, &Progress::default(), None);
-        outcome.tally.count(sim_model::outcome::Point::Crash) > 0
+        outcome.tally.count(Point::Crash) > 0
     });
     assert!(crashed.count() > 0, "of {}", crashes.len());
 }
 
 #[test]
 fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
-    use sim_model::outcome::Point;
-    let crashes = |fault: &sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
     let (mut crashed, mut from_snapshot) = (0, 0);
     for seed in 0..800 {
         let plan = vary(&blank(), seed).plan;
-        if plan.faults.iter().any(crashes) {
+        if plan.faults.iter().any(is_down) {
             let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
             crashed += u32::from(tally.count(Point::Crash) > 0);
             from_snapshot += u32::from(tally.count(Point::FromSnapshot) > 0);

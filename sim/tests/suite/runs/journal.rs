@@ -6,17 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{RoomSeq, Seq, Time};
+use chat_types::{Seq, Time};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, Page, Reply, Response, User};
 use sim_model::server::ServerRecord;
-use sim_search::explore::vary;
 use sim_search::seed::run_seed;
 
-use super::witness::shipped;
+use super::witness::{accuses_no_variation, shipped};
+use crate::shipped_file;
 
 /// The judge, as the receiver of records.
 type Judging<'j> = &'j mut dyn FnMut(&Record<'_>);
@@ -46,9 +46,8 @@ struct Journal(Judge);
 
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Server(ServerRecord::Seeded { .. } | ServerRecord::Committed { .. }) =
-            event
-        {
+        use ServerRecord::{Committed, Seeded};
+        if let RunEvent::Server(Seeded { .. } | Committed { .. }) = event {
             self.0.observe(event);
         }
     }
@@ -76,77 +75,64 @@ fn it_accuses_no_shipped_scenario_and_judges_each_property() {
             *checks.entry(property).or_default() += result.checks;
         }
     }
-    for property in [
-        "breaks_rules",
-        "delivery_progress",
-        "durability",
-        "fifo_matching",
-        "idempotent_requests",
-        "moderation",
-        "no_duplicates",
-        "no_lost_messages",
-        "no_phantoms",
-        "outcomes",
-        "presence",
-        "queue_progress",
-        "room_lifecycle",
-        "room_order",
-        "single_match",
-        "stick_exclusion",
-        "stick_order",
-        "stick_progress",
-    ] {
+    let all = "breaks_rules delivery_progress durability fifo_matching idempotent_requests \
+               moderation no_duplicates no_lost_messages no_phantoms outcomes presence \
+               queue_progress room_lifecycle room_order single_match stick_exclusion stick_order \
+               stick_progress";
+    for property in all.split(' ') {
         assert!(checks[property] > 0, "{property}: {checks:?}");
     }
 }
 
-/// The number of variations of each scenario.
-const SEEDS: u64 = 10;
-
 #[test]
 fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
-    let mut passed = 0;
-    for plan in shipped() {
-        for seed in 0..SEEDS {
-            let varied = vary(&plan, seed);
-            if let Some(judged) = judged(&varied.plan, seed, None) {
-                let drew = varied.drew();
-                assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);
-                passed += 1;
-            }
-        }
-    }
-    assert!(passed > 0, "no run passed");
+    accuses_no_variation(10, |plan, seed| judged(plan, seed, None));
 }
 
-/// Changes the n-th record for which `change` has another, and returns the violated property of
+fn scenario(name: &str) -> Plan {
+    sim_scenario::load(&shipped_file(name)).expect("it is shipped")
+}
+
+/// Changes the n-th record for which `change` has another, and checks the violated property of
 /// each n below `times`.
-fn found(
-    scenario: &str,
+fn finds(
+    name: &str,
     times: usize,
+    wanted: fn(&str) -> bool,
     change: &dyn Fn(&Record<'_>, Judging<'_>) -> bool,
-) -> Vec<String> {
-    let plan = shipped().into_iter().find(|plan| plan.name == scenario);
-    let plan = plan.expect("it is shipped");
-    let mut properties = Vec::new();
+) {
+    let plan = scenario(name);
     for n in 0..times {
         let mut seen = 0;
         let mut of_one = |record: &Record<'_>, judge: Judging<'_>| {
-            let mut changed = None;
-            let would = change(record, &mut |_| changed = Some(()));
-            if would && seen == n * 7 {
-                change(record, judge);
-            } else {
-                judge(record);
+            let would = change(record, &mut |_| {});
+            match would && seen == n * 7 {
+                true => _ = change(record, judge),
+                false => judge(record),
             }
             seen += usize::from(would);
         };
         let judged = judged(&plan, plan.seed, Some(&mut of_one)).expect("it passes");
         assert!(seen > n * 7, "{n}: only {seen} records can be changed");
         let first = judged.violations.first();
-        properties.push(first.map_or("nothing".to_owned(), |found| found.property.clone()));
+        let property = first.map_or("nothing", |found| &*found.property);
+        assert!(wanted(property), "{n}: {property}");
     }
-    properties
+}
+
+fn anything(property: &str) -> bool {
+    property != "nothing"
+}
+
+/// What a client received for the first time, and its place.
+fn received<'r>(record: &Record<'r>) -> Option<(u64, InboxEvent<'r>)> {
+    let ClientEvent::Received {
+        seq, event, first, ..
+    } = record.what
+    else {
+        return None;
+    };
+    first.then_some((seq, event))
 }
 
 /// The judge observes another event instead of the received one, or another place.
@@ -172,14 +158,9 @@ fn is_message(event: InboxEvent<'_>) -> bool {
 
 #[test]
 fn another_text_than_the_one_in_the_inbox_is_found() {
-    let properties = found("brief", 5, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event: InboxEvent::Event(event),
-            first: true,
-            ..
-        } = record.what
-        else {
+    let phantom = |name: &str| name == "no_phantoms";
+    finds("brief", 5, phantom, &|record, judge| {
+        let Some((seq, InboxEvent::Event(event))) = received(record) else {
             return false;
         };
         let mut other = event.clone();
@@ -190,40 +171,24 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
         receives(record, judge, seq, InboxEvent::Event(&other));
         true
     });
-    assert!(
-        properties.iter().all(|name| name == "no_phantoms"),
-        "{properties:?}"
-    );
 }
 
 #[test]
 fn an_event_that_no_inbox_has_is_found() {
-    let properties = found("brief", 5, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event,
-            first: true,
-            ..
-        } = record.what
-        else {
+    finds("brief", 5, anything, &|record, judge| {
+        let Some((seq, event)) = received(record).filter(|(_, event)| is_message(*event)) else {
             return false;
         };
-        if !is_message(event) {
-            return false;
-        }
         judge(record);
         receives(record, judge, seq + 1_000, event);
         true
     });
-    assert!(
-        properties.iter().all(|name| name != "nothing"),
-        "{properties:?}"
-    );
 }
 
 #[test]
 fn an_event_that_a_client_did_not_receive_is_found() {
-    let properties = found("brief", 5, &|record, _| {
+    let lost = |name: &str| name == "no_lost_messages";
+    finds("brief", 5, lost, &|record, _| {
         matches!(
             record.what,
             ClientEvent::Received {
@@ -233,10 +198,6 @@ fn an_event_that_a_client_did_not_receive_is_found() {
             } if is_message(event)
         )
     });
-    assert!(
-        properties.iter().all(|name| name == "no_lost_messages"),
-        "{properties:?}"
-    );
 }
 
 /// Changes the answers to accepted commands.
@@ -274,56 +235,33 @@ fn answered<'a>(
 
 #[test]
 fn another_answer_than_the_one_of_the_journal_is_found() {
-    let placed = found("brief", 5, &|record, judge| {
-        answered(record, judge, |answer| {
-            let Response::Done(Reply::Sent {
-                room,
-                room_seq,
-                at,
-                turns_left,
-            }) = *answer
-            else {
-                return None;
-            };
-            Some(Response::Done(Reply::Sent {
-                room,
-                room_seq: RoomSeq(room_seq.0 + 1_000),
-                at,
-                turns_left,
-            }))
-        })
-    });
-    let stick = found("brief", 5, &|record, judge| {
-        answered(record, judge, |answer| {
-            let Response::Done(Reply::Draft {
-                length,
-                cut,
-                suffix,
-            }) = answer
-            else {
-                return None;
-            };
-            Some(Response::Done(Reply::Draft {
-                length: length + 1,
-                cut: *cut,
-                suffix: suffix.clone(),
-            }))
-        })
-    });
     // The entry is there, with another decision.
-    let all = placed.iter().chain(&stick);
-    assert!(
-        all.clone()
-            .all(|name| !["durability", "nothing"].contains(&&**name)),
-        "{placed:?} {stick:?}"
-    );
+    let another = |name: &str| !["durability", "nothing"].contains(&name);
+    let is_sent: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Sent { .. });
+    let is_draft: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Draft { .. });
+    for is_meant in [is_sent, is_draft] {
+        finds("brief", 5, another, &|record, judge| {
+            answered(record, judge, |answer| {
+                let mut other = answer.clone();
+                let Response::Done(reply) = &mut other else {
+                    return None;
+                };
+                let is_changed = is_meant(reply);
+                if let Reply::Sent { room_seq, .. } = reply {
+                    room_seq.0 += 1_000;
+                } else if let Reply::Draft { length, .. } = reply {
+                    *length += 1;
+                }
+                is_changed.then_some(other)
+            })
+        });
+    }
 }
 
 /// A server that shows a participant nothing behind the third place of its inbox.
 #[test]
 fn events_that_no_page_shows_to_a_client_are_found() {
-    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
-    let plan = plan.expect("it is shipped");
+    let plan = scenario("brief");
     let mut found = 0;
     for number in 0..20 {
         let mut hidden = 0;
@@ -362,14 +300,8 @@ fn events_that_no_page_shows_to_a_client_are_found() {
 
 #[test]
 fn a_gap_that_no_inbox_had_is_found() {
-    let properties = found("slow_readers", 3, &|record, judge| {
-        let ClientEvent::Received {
-            seq,
-            event: InboxEvent::Gap(gap),
-            first: true,
-            ..
-        } = record.what
-        else {
+    finds("slow_readers", 3, anything, &|record, judge| {
+        let Some((seq, InboxEvent::Gap(gap))) = received(record) else {
             return false;
         };
         let mut other = gap.clone();
@@ -381,17 +313,13 @@ fn a_gap_that_no_inbox_had_is_found() {
         receives(record, judge, seq, InboxEvent::Gap(&other));
         true
     });
-    assert!(
-        properties.iter().all(|name| name != "nothing"),
-        "{properties:?}"
-    );
 }
 
 /// A server can write any numbers.
 #[test]
 fn a_gap_of_any_size_is_found() {
     for (from, to) in [(0, u64::MAX), (u64::MAX, 0)] {
-        let properties = found("brief", 1, &|record, judge| {
+        finds("brief", 1, anything, &|record, judge| {
             let ClientEvent::Received { seq, .. } = record.what else {
                 return false;
             };
@@ -405,25 +333,18 @@ fn a_gap_of_any_size_is_found() {
             receives(record, judge, seq, InboxEvent::Gap(&gap));
             true
         });
-        assert!(properties.iter().all(|name| name != "nothing"), "{from}");
     }
 }
 
 #[test]
 fn an_answer_without_an_entry_breaks_durability() {
-    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
-    let plan = plan.expect("it is shipped");
+    let plan = scenario("brief");
     let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
     // The journal is empty: the first answer has no entry.
     let judged = clients.0.finish(Time(outcome.virtual_span.0));
     let found = judged.violations.first().expect("one");
     assert_eq!(found.property, "durability");
-    assert!(
-        found
-            .detail
-            .ends_with("and no entry of the journal has this answer"),
-        "{}",
-        found.detail
-    );
+    let why = "and no entry of the journal has this answer";
+    assert!(found.detail.ends_with(why), "{}", found.detail);
 }

@@ -10,53 +10,48 @@ use chat_types::{RoomSeq, Span};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, RunEvent};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
-use sim_model::plan::{Plan, Step, Verb, Workload};
+use sim_model::plan::{Plan, Step, Workload};
 use sim_model::protocol::{Body, Reply, Response};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
-type RecordRule = fn(&Record<'_>) -> bool;
-type PacketRule = fn(RunEvent<'_>) -> bool;
+use crate::shipped_file;
+
+/// What a client must have observed, or the network.
+#[derive(Clone, Copy)]
+enum Rule {
+    Seen(fn(&Record<'_>) -> bool),
+    Packet(fn(RunEvent<'_>) -> bool),
+}
+
+use Rule::{Packet, Seen};
 
 /// Finds one kind of record or of packet in a run, and forwards everything.
 struct PlantedViolation<'o> {
-    finds: RecordRule,
-    finds_packet: PacketRule,
+    finds: Rule,
     found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
 
 impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Client(record) = event
-            && self.found.is_none()
-            && (self.finds)(record)
-        {
-            self.found = Some(record.at.since(START));
-        } else if (self.finds_packet)(event) {
-            self.found.get_or_insert(Span::ZERO);
-        }
+        let found = match (self.finds, event) {
+            (Seen(finds), RunEvent::Client(record)) => {
+                finds(record).then(|| record.at.since(START))
+            }
+            (Packet(finds), event) => finds(event).then_some(Span::ZERO),
+            _ => None,
+        };
+        self.found = self.found.or(found);
         self.also.observe(event);
     }
 }
 
-/// Runs a world, and adds a violation if a client observed the given record.
+/// Runs a world, and adds a violation if something was observed.
 fn run_by_rule(
-    finds: RecordRule,
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    run_by_rules((finds, |_| false), plan, seed, progress, also)
-}
-
-/// Runs a world, and adds a violation if a client observed the given record, or the network the
-/// given packet.
-fn run_by_rules(
-    (finds, finds_packet): (RecordRule, PacketRule),
+    finds: Rule,
     plan: &Plan,
     seed: u64,
     progress: &Progress,
@@ -64,7 +59,6 @@ fn run_by_rules(
 ) -> SeedOutcome {
     let mut planted = PlantedViolation {
         finds,
-        finds_packet,
         found: None,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
@@ -81,19 +75,17 @@ fn run_by_rules(
     outcome
 }
 
+/// Runs worlds by this rule.
+fn by_rule(
+    rule: Rule,
+) -> impl Fn(&Plan, u64, &Progress, Option<&mut (dyn Observer + '_)>) -> SeedOutcome {
+    move |plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also)
+}
+
 /// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
     matches!(record.what, ClientEvent::Received { event, .. }
         if matches!(event.body(), Some(Body::StickExpired { epoch, .. }) if epoch.0 >= 2))
-}
-
-fn seen_expiry(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    run_by_rule(expiry, plan, seed, progress, also)
 }
 
 /// The second message of a pair room.
@@ -102,21 +94,8 @@ fn second_message(record: &Record<'_>) -> bool {
         if op.verb() == "send")
 }
 
-fn panics_at_second(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let outcome = run_by_rule(second_message, plan, seed, progress, also);
-    let planted = outcome.violations.iter().any(|v| v.property == "planted");
-    assert!(!planted, "broken after {} steps", outcome.steps);
-    outcome
-}
-
 fn scenario(name: &str) -> Plan {
-    let path = format!("{}/../scenarios/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
-    load(path.as_ref()).expect("a shipped scenario")
+    load(&shipped_file(name)).expect("a shipped scenario")
 }
 
 fn yaml(shrunk: &Shrunk) -> String {
@@ -146,25 +125,41 @@ fn shrunk_while(
     shrink(&failure, means)
 }
 
+/// Shrinks a run that fails by this rule, and writes the result as a scenario.
+fn planted(plan: &Plan, rule: Rule) -> (Shrunk, String) {
+    planted_by(plan, &by_rule(rule))
+}
+
+/// Shrinks a run with a planted violation, and writes the result as a scenario.
+fn planted_by(plan: &Plan, run: RunSeed<'_>) -> (Shrunk, String) {
+    let shrunk = shrunk(plan, "planted", run).expect("it fails as steps or flows");
+    let yaml = yaml(&shrunk);
+    (shrunk, yaml)
+}
+
+/// Runs the written scenario, which must be the same run.
+fn again(shrunk: &Shrunk, run: RunSeed<'_>) -> SeedOutcome {
+    let yaml = yaml(shrunk);
+    let again = parse("shrunk.yaml", &yaml).expect("as it was written");
+    let outcome = run(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    outcome
+}
+
+fn count(plan: &Plan, verb: &str) -> usize {
+    let verbs = verbs(plan);
+    verbs.iter().filter(|one| **one == verb).count()
+}
+
 fn verbs(plan: &Plan) -> Vec<&'static str> {
     let Workload::Steps { steps, .. } = &plan.workload else {
         panic!("no steps");
     };
     let verb = |step: &Step| {
-        let known = [
-            ("login", matches!(step, Step::Call(Verb::Login { .. }))),
-            (
-                "enter_queue",
-                matches!(step, Step::Call(Verb::EnterQueue { .. })),
-            ),
-            (
-                "talking_stick",
-                matches!(step, Step::Call(Verb::TalkingStick(_))),
-            ),
-            ("send", matches!(step, Step::Call(Verb::Send(_)))),
-        ];
-        let name = known.iter().find(|(_, is_it)| *is_it);
-        name.map_or("other", |(name, _)| *name)
+        if let Step::Call(verb) = step {
+            return verb.kind().verb();
+        }
+        "other"
     };
     steps.iter().map(|step| verb(&step.what)).collect()
 }
@@ -172,29 +167,15 @@ fn verbs(plan: &Plan) -> Vec<&'static str> {
 #[test]
 fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
     let plan = scenario("stick_contention");
-    let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
+    let run = by_rule(Seen(expiry));
+    let (shrunk, yaml) = planted_by(&plan, &run);
     assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
     // The second grant follows a first one, and each needs its own claim.
-    let mut verbs = verbs(&shrunk.plan);
-    verbs.sort_unstable();
-    assert!(verbs.len() <= 5, "{}", yaml(&shrunk));
-    assert_eq!(
-        verbs.iter().filter(|v| **v == "talking_stick").count(),
-        2,
-        "{}",
-        yaml(&shrunk)
-    );
+    assert!(verbs(&shrunk.plan).len() <= 5, "{yaml}");
+    assert_eq!(count(&shrunk.plan, "talking_stick"), 2, "{yaml}");
     assert!(shrunk.after.users <= 2 && shrunk.after.faults == 0);
-}
-
-#[test]
-fn the_file_runs_to_the_same_violation_and_hash() {
-    let plan = scenario("stick_contention");
-    let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
-    let yaml = yaml(&shrunk);
-    let again = parse("shrunk.yaml", &yaml).unwrap();
-    let outcome = seen_expiry(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    // The file runs to the same violation.
+    let outcome = again(&shrunk, &run);
     let violation = outcome.violations.iter().find(|v| v.property == "planted");
     assert_eq!(violation.map(|v| v.at), Some(shrunk.violation.at));
     assert!(yaml.starts_with("# planted: It was seen.\n"), "{yaml}");
@@ -204,19 +185,10 @@ fn the_file_runs_to_the_same_violation_and_hash() {
 #[test]
 fn the_same_failure_always_becomes_the_same_file() {
     let plan = scenario("partition");
-    let first = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(second_message, plan, seed, progress, also)
-    });
-    let second = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(second_message, plan, seed, progress, also)
-    });
-    let (first, second) = (first.unwrap(), second.unwrap());
-    assert_eq!(yaml(&first), yaml(&second));
-    assert_eq!(first.runs, second.runs);
-    let mut verbs = verbs(&first.plan);
-    verbs.sort_unstable();
-    assert_eq!(verbs.iter().filter(|v| **v == "enter_queue").count(), 2);
-    assert!(verbs.len() <= 6, "{}", yaml(&first));
+    let [(first, yaml), second] = [(); 2].map(|()| planted(&plan, Seen(second_message)));
+    assert_eq!((first.runs, &yaml), (second.0.runs, &second.1));
+    assert_eq!(count(&first.plan, "enter_queue"), 2);
+    assert!(verbs(&first.plan).len() <= 6, "{yaml}");
 }
 
 /// A message that was accepted at the third attempt.
@@ -237,11 +209,7 @@ fn third_time(record: &Record<'_>) -> bool {
 #[test]
 fn what_the_network_did_is_kept_where_it_matters() {
     let plan = scenario("retry_storm");
-    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(third_time, plan, seed, progress, also)
-    });
-    let shrunk = shrunk.unwrap();
-    let yaml = yaml(&shrunk);
+    let (shrunk, yaml) = planted(&plan, Seen(third_time));
     assert!(yaml.contains("net: { "), "{yaml}");
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
@@ -267,11 +235,7 @@ steps:
 #[test]
 fn disconnections_go_with_the_openings_that_follow_them() {
     let plan = parse("two_reconnections.yaml", TWO_RECONNECTIONS).unwrap();
-    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rules((|_| false, bare_stream), plan, seed, progress, also)
-    });
-    let shrunk = shrunk.unwrap();
-    let yaml = yaml(&shrunk);
+    let (shrunk, yaml) = planted(&plan, Packet(bare_stream));
     assert_eq!(shrunk.after.steps, 1, "{yaml}");
     assert!(yaml.contains("opens: [{ bare: true }]"), "{yaml}");
 }
@@ -287,11 +251,7 @@ fn full_alarm(record: &Record<'_>) -> bool {
 fn breaks_of_a_user_registered_by_one_are_written_as_steps() {
     let mut plan = scenario("breaks");
     plan.duration = chat_types::Span::secs(6 * 3_600);
-    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(full_alarm, plan, seed, progress, also)
-    });
-    let shrunk = shrunk.unwrap();
-    let yaml = yaml(&shrunk);
+    let (shrunk, yaml) = planted(&plan, Seen(full_alarm));
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 5), "{yaml}");
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
 }
@@ -302,57 +262,42 @@ fn one_in_a_hundred(record: &Record<'_>) -> bool {
         if op.verb() == "break")
 }
 
-fn seen_one_in_a_hundred(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    run_by_rule(one_in_a_hundred, plan, seed, progress, also)
-}
-
 #[test]
 fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
     let plan = scenario("breaks");
-    let shrunk = shrunk(&plan, "planted", &seen_one_in_a_hundred).unwrap();
-    let yaml = yaml(&shrunk);
-    assert!(
-        shrunk.before.steps > 1_000 && shrunk.after.steps <= 4,
-        "{yaml}"
-    );
+    let run = by_rule(Seen(one_in_a_hundred));
+    let (shrunk, yaml) = planted_by(&plan, &run);
+    let (before, after) = (shrunk.before.steps, shrunk.after.steps);
+    assert!(before > 1_000 && after <= 4, "{yaml}");
     assert_ne!(shrunk.plan.seed, plan.seed);
-    let again = parse("shrunk.yaml", &yaml).unwrap();
-    let outcome = seen_one_in_a_hundred(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    again(&shrunk, &run);
 }
 
 /// A call that was refused because of too many calls.
 fn too_many(record: &Record<'_>) -> bool {
-    matches!(
-        record.what,
-        ClientEvent::Retried {
-            why: Retry::PutOff,
-            ..
-        }
-    )
+    let put_off = Retry::PutOff;
+    matches!(record.what, ClientEvent::Retried { why, .. } if why == put_off)
 }
 
 #[test]
 fn a_rate_is_lowered_until_few_calls_are_too_many() {
     let mut plan = scenario("brief");
     plan.server.rate_limit = RateLimit::rate(1, 8);
-    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(too_many, plan, seed, progress, also)
-    });
-    let shrunk = shrunk.unwrap();
-    assert!(shrunk.after.steps <= 2, "{}", yaml(&shrunk));
+    let (shrunk, yaml) = planted(&plan, Seen(too_many));
+    assert!(shrunk.after.steps <= 2, "{yaml}");
 }
 
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
     sim_search::panics::silence_caught_panics();
     let plan = scenario("burst");
-    let shrunk = shrunk(&plan, PANIC, &panics_at_second).unwrap();
+    let panics_at_second: RunSeed<'_> = &|plan, seed, progress, also| {
+        let outcome = run_by_rule(Seen(second_message), plan, seed, progress, also);
+        let planted = outcome.violations.iter().any(|v| v.property == "planted");
+        assert!(!planted, "broken after {} steps", outcome.steps);
+        outcome
+    };
+    let shrunk = shrunk(&plan, PANIC, panics_at_second).unwrap();
     assert_eq!(shrunk.violation.property, PANIC);
     assert_eq!(shrunk.trace_hash, None);
     assert!(shrunk.after.steps <= 6, "{}", yaml(&shrunk));
@@ -368,7 +313,8 @@ fn what_holds_is_not_shrunk() {
 #[test]
 fn without_time_the_run_is_written_down_as_it_was() {
     let plan = scenario("stick_contention");
-    let shrunk = shrunk_while(&plan, "planted", &seen_expiry, &|| false).unwrap();
+    let run = by_rule(Seen(expiry));
+    let shrunk = shrunk_while(&plan, "planted", &run, &|| false).unwrap();
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
     // The file can be parsed without shrinking.
@@ -403,40 +349,26 @@ fn muted_at_the_fourth_turn() -> Plan {
 }
 
 fn waits_of(shrunk: &Shrunk) -> Vec<u32> {
-    let faults = shrunk.plan.faults.iter();
-    faults
-        .filter_map(|fault| Some(fault.milestone?.count))
-        .collect()
+    let waits = shrunk.plan.faults.iter().filter_map(|one| one.milestone);
+    waits.map(|milestone| milestone.count).collect()
 }
 
 #[test]
 fn a_fault_waits_for_the_first_time_where_that_is_enough() {
     let plan = muted_at_the_fourth_turn();
-    let any = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(muted, plan, seed, progress, also)
-    });
-    let any = any.expect("somebody is muted");
-    assert_eq!(waits_of(&any), [1], "{}", yaml(&any));
-    assert!(any.after.steps <= 5, "{}", yaml(&any));
+    let (any, yaml) = planted(&plan, Seen(muted));
+    assert_eq!(waits_of(&any), [1], "{yaml}");
+    assert!(any.after.steps <= 5, "{yaml}");
 }
 
 #[test]
 fn what_a_milestone_counts_before_it_matters_need_not_be_counted() {
     let plan = muted_at_the_fourth_turn();
-    let late = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(muted_late, plan, seed, progress, also)
-    });
-    let late = late.expect("somebody is muted late");
-    assert_eq!(waits_of(&late), [1], "{}", yaml(&late));
-    let read = parse("late.yaml", &yaml(&late)).expect("as it was written");
-    assert_eq!(
-        read.faults.iter().map(|fault| fault.at).collect::<Vec<_>>(),
-        late.plan
-            .faults
-            .iter()
-            .map(|fault| fault.at)
-            .collect::<Vec<_>>(),
-    );
+    let (late, yaml) = planted(&plan, Seen(muted_late));
+    assert_eq!(waits_of(&late), [1], "{yaml}");
+    let read = parse("late.yaml", &yaml).expect("as it was written");
+    let times = |plan: &Plan| -> Vec<Span> { plan.faults.iter().map(|fault| fault.at).collect() };
+    assert_eq!(times(&read), times(&late.plan));
 }
 
 #[test]
@@ -445,19 +377,17 @@ fn what_went_wrong_behind_a_turn_is_written_as_a_fault() {
                 scenarios: [{ name: guest, flow: [login, { loop: { count: 40, steps: [check, { think: 50ms }] } }] }]\n\
                 duration: 3s\n";
     let mut plan = parse("guests.yaml", text).expect("a scenario");
-    let run: RunSeed<'_> =
-        &|plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
+    let run = by_rule(Seen(muted));
     let mutes = (1..40).find(|branch| {
         plan.recipe = format!("s60:{branch}").parse().expect("a recipe");
-        !run(&plan, plan.seed, &Progress::default(), None)
-            .violations
-            .is_empty()
+        let outcome = run(&plan, plan.seed, &Progress::default(), None);
+        !outcome.violations.is_empty()
     });
     assert!(mutes.is_some(), "a branch in which somebody is muted");
-    let shrunk = shrunk(&plan, "planted", run).expect("steps");
+    let (shrunk, yaml) = planted_by(&plan, &run);
     assert!(shrunk.plan.recipe.is_plain());
-    assert_eq!(shrunk.plan.faults.len(), 1, "{}", yaml(&shrunk));
-    assert!(yaml(&shrunk).contains("mute"), "{}", yaml(&shrunk));
+    assert_eq!(shrunk.plan.faults.len(), 1, "{yaml}");
+    assert!(yaml.contains("mute"), "{yaml}");
 }
 
 #[test]
@@ -468,19 +398,14 @@ fn of_a_fault_that_repeats_the_needed_times_are_kept() {
                 faults: [{ every: { mean: 500ms }, operator: mute }, { every: 1s, clock_jump: 1ms }]\n";
     let plan = parse("guests.yaml", text).expect("a scenario");
     let hash = |plan: &Plan| run_seed(plan, 1, &Progress::default(), None).trace_hash;
-    assert_eq!(
-        hash(&plan),
-        hash(&plan.of_seed(1)),
-        "one seed has one history"
-    );
+    let of_one = hash(&plan.of_seed(1));
+    assert_eq!(hash(&plan), of_one, "one seed has one history");
     assert_ne!(hash(&plan), hash(&plan.of_seed(2)));
-    let run: RunSeed<'_> =
-        &|plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
-    let shrunk = shrunk(&plan, "planted", run).expect("steps");
+    let (shrunk, yaml) = planted(&plan, Seen(muted));
     let all = plan.faults_of(plan.seed);
     assert!(all.len() > 8, "{all:?}");
     assert_eq!(shrunk.before.faults, all.len() as u64);
-    assert_eq!(shrunk.plan.faults.len(), 1, "{}", yaml(&shrunk));
+    assert_eq!(shrunk.plan.faults.len(), 1, "{yaml}");
     assert!(shrunk.plan.faults[0].repeats.is_none());
-    assert!(yaml(&shrunk).contains("mute"), "{}", yaml(&shrunk));
+    assert!(yaml.contains("mute"), "{yaml}");
 }

@@ -4,8 +4,6 @@
 
 use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use chat_types::Time;
 use sim_judge::{Judge, Judgement};
@@ -14,6 +12,8 @@ use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_search::explore::vary;
+
+use crate::shipped_files;
 
 /// Forwards clients' records, and nothing of the server.
 struct Histories(Judge);
@@ -36,24 +36,10 @@ fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
 
 /// The shipped scenarios without the two with many thousand users.
 pub(super) fn shipped() -> Vec<Plan> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
-    let mut plans = Vec::new();
-    for folder in [folder.join("regressions"), folder] {
-        let entries = fs::read_dir(folder)
-            .expect("the scenarios are there")
-            .map(|entry| entry.expect("they can be listed").path());
-        let mut paths: Vec<_> = entries.collect();
-        paths.sort();
-        paths.retain(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.ends_with(".yaml") && !["scale.yaml", "soak.yaml"].contains(&&*name)
-        });
-        for path in paths {
-            let text = fs::read_to_string(&path).expect("a file");
-            plans.push(sim_scenario::parse(&path.to_string_lossy(), &text).expect("a scenario"));
-        }
-    }
-    plans
+    let files = ["regressions", ""].into_iter().flat_map(shipped_files);
+    let files = files.filter(|path| !path.ends_with("scale.yaml") && !path.ends_with("soak.yaml"));
+    let plans = files.map(|path| sim_scenario::load(&path).expect("a scenario"));
+    plans.collect()
 }
 
 #[test]
@@ -79,46 +65,28 @@ fn it_judges_much_of_each_property_of_shipped_scenarios_without_copies_and_fault
             *all = (all.0 + result.checks, all.1 + result.unjudged);
         }
     }
-    for property in [
-        "no_lost_messages",
-        "no_duplicates",
-        "room_order",
-        "no_phantoms",
-        "single_match",
-        "stick_exclusion",
-        "stick_order",
-        "room_lifecycle",
-        "breaks_rules",
-    ] {
+    let judged = "no_lost_messages no_duplicates room_order no_phantoms single_match \
+                  stick_exclusion stick_order room_lifecycle breaks_rules";
+    for property in judged.split(' ') {
         let (checks, unjudged) = checks[property];
-        assert!(
-            checks > unjudged,
-            "{property}: {checks}, {unjudged} not judged"
-        );
+        assert!(checks > unjudged, "{property}: {checks}, not {unjudged}");
     }
     for property in ["fifo_matching", "outcomes", "presence", "queue_progress"] {
         let (checks, unjudged) = checks[property];
-        assert!(
-            checks == 0 && unjudged > 0,
-            "{property}: {checks}, {unjudged} not judged"
-        );
+        let is_not_judged = checks == 0 && unjudged > 0;
+        assert!(is_not_judged, "{property}: {checks}, not {unjudged}");
     }
 }
 
-#[test]
-fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
+/// Checks this many variations of each scenario.
+pub(super) fn accuses_no_variation(seeds: u64, judged: impl Fn(&Plan, u64) -> Option<Judgement>) {
     let mut passed = 0;
     for plan in shipped() {
-        for seed in 0..SEEDS {
+        for seed in 0..seeds {
             let varied = vary(&plan, seed);
-            if let Some(judged) = witnessed(&varied.plan, seed) {
-                assert_eq!(
-                    judged.violations,
-                    [],
-                    "{} {seed}: {}",
-                    plan.name,
-                    varied.drew()
-                );
+            if let Some(judged) = judged(&varied.plan, seed) {
+                let drew = varied.drew();
+                assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);
                 passed += 1;
             }
         }
@@ -126,5 +94,7 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
     assert!(passed > 0, "no run passed");
 }
 
-/// The number of variations of each scenario.
-const SEEDS: u64 = 20;
+#[test]
+fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
+    accuses_no_variation(20, witnessed);
+}

@@ -2,50 +2,41 @@
 
 use chat_types::Span;
 use sim_judge::SeedOutcome;
-use sim_model::history::{
-    ClientEvent, FaultRecord, NetworkRecord, Observer, Record, RequestKey, RunEvent,
-};
+use sim_model::history::{ClientEvent, FaultRecord, NetworkRecord, Observer, RequestKey, RunEvent};
 use sim_model::outcome::{Point, Progress, START, Violation};
-use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
-use sim_model::protocol::{Code, Command, Op, OpKind, ReadBy, Room, User};
+use sim_model::plan::{Delivery, Plan, Race, Schedule, Workload};
+use sim_model::protocol::{Code, Command, Op, OpKind, ReadBy, User};
 use sim_scenario::parse;
-use sim_search::runner::RunSeed;
+use sim_search::seed::run_seed;
 
 use super::{
-    PacketRule, RecordRule, run_by_rule, run_by_rules, scenario, second_message, shrunk,
+    Packet, Rule, Seen, again, by_rule, planted, planted_by, run_by_rule, scenario, second_message,
     shrunk_while, yaml,
 };
 
-/// Fails with a second message, in a run with flows alone.
-fn second_message_of_a_flow(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let rule: fn(&Record<'_>) -> bool = match plan.workload {
-        Workload::Phases { .. } => second_message,
-        Workload::Steps { .. } => |_| false,
-    };
-    run_by_rule(rule, plan, seed, progress, also)
+/// Runs that fail by this rule, but never with steps.
+fn in_flows(
+    rule: Rule,
+) -> impl Fn(&Plan, u64, &Progress, Option<&mut (dyn Observer + '_)>) -> SeedOutcome {
+    move |plan, seed, progress, also| match plan.workload {
+        Workload::Phases { .. } => run_by_rule(rule, plan, seed, progress, also),
+        Workload::Steps { .. } => run_seed(plan, seed, progress, also),
+    }
 }
 
 #[test]
 fn a_run_that_does_not_fail_as_steps_is_shrunk_as_flows() {
     let plan = scenario("brief");
-    let shrunk = shrunk(&plan, "planted", &second_message_of_a_flow).unwrap();
+    let (shrunk, yaml) = planted_by(&plan, &in_flows(Seen(second_message)));
     let Workload::Phases { personas, .. } = &shrunk.plan.workload else {
-        panic!("{}", yaml(&shrunk));
+        panic!("{yaml}");
     };
-    let flows: Vec<_> = personas.iter().map(|persona| persona.flow.len()).collect();
-    assert!(flows.iter().sum::<usize>() <= 3, "{}", yaml(&shrunk));
-    assert!(
-        shrunk.after.users < shrunk.before.users,
-        "{:?}",
-        shrunk.after
-    );
+    let steps: usize = personas.iter().map(|persona| persona.flow.len()).sum();
+    assert!(steps <= 3, "{yaml}");
+    let (before, after) = (shrunk.before, shrunk.after);
+    assert!(after.users < before.users, "{after:?}");
     assert!(shrunk.plan.faults.is_empty());
-    parse("flows.yaml", &yaml(&shrunk)).unwrap();
+    parse("flows.yaml", &yaml).unwrap();
 }
 
 /// Fails if a client holds two streams.
@@ -55,7 +46,7 @@ fn two_streams(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut outcome = run_by_rule(|_| false, plan, seed, progress, also);
+    let mut outcome = run_seed(plan, seed, progress, also);
     if outcome.tally.count(Point::TwoStreams) > 0 {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
@@ -79,40 +70,17 @@ fn a_second_stream_is_written_as_one_of_its_user() {
     };
     let by = Some(ReadBy::ReaderId);
     assert!(users.iter().all(|user| user.stream == by));
-    let shrunk = shrunk(&plan, "planted", &two_streams).unwrap();
-    let yaml = yaml(&shrunk);
+    let (shrunk, yaml) = planted_by(&plan, &two_streams);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
     assert!(yaml.contains("{ name: a, opens: [{}, { beside: "), "{yaml}");
-    let again = parse("shrunk.yaml", &yaml).unwrap();
-    let outcome = two_streams(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    again(&shrunk, &two_streams);
 }
 
-/// Fails if a stream is opened by the reader id without a cursor.
-fn bare_reader(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let rule: PacketRule = |event| {
-        matches!(
-            event,
-            RunEvent::Network(
-                _,
-                _,
-                NetworkRecord::Opening {
-                    opening: Opening {
-                        by: Some(ReadBy::ReaderId),
-                        bare: true,
-                        ..
-                    },
-                    ..
-                }
-            )
-        )
-    };
-    run_by_rules((|_| false, rule), plan, seed, progress, also)
+/// A stream is opened by the reader id without a cursor.
+fn bare_reader(event: RunEvent<'_>) -> bool {
+    let by = Some(ReadBy::ReaderId);
+    matches!(event, RunEvent::Network(_, _, NetworkRecord::Opening { opening, .. })
+        if opening.bare && opening.by == by)
 }
 
 #[test]
@@ -121,65 +89,53 @@ fn an_opening_is_written_with_its_secret_and_without_its_cursor() {
                 scenarios: [{ name: pen, habits: { second_stream: 1/1 }, \
                 flow: [{ login: { room: lobby } }, { think: 2s }, { send: hello }] }]\n";
     let plan = parse("bare.yaml", text).unwrap();
-    let shrunk = shrunk(&plan, "planted", &bare_reader).unwrap();
-    let yaml = yaml(&shrunk);
+    let run = by_rule(Packet(bare_reader));
+    let (shrunk, yaml) = planted_by(&plan, &run);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
-    assert!(
-        yaml.contains("opens: [{}, { stream: reader, bare: true, beside: 1s }]"),
-        "{yaml}"
-    );
-    let again = parse("shrunk.yaml", &yaml).unwrap();
-    let outcome = bare_reader(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    let opens = "opens: [{}, { stream: reader, bare: true, beside: 1s }]";
+    assert!(yaml.contains(opens), "{yaml}");
+    again(&shrunk, &run);
 }
 
-/// Shrinks a stray persona's run while a client event of this kind is in it, to one user.
-fn shrunk_stray(run: RunSeed<'_>) -> String {
+/// Shrinks a stray persona's run while a record of this kind is in it, to one user.
+fn shrunk_stray(rule: Rule) -> String {
     let text = "phases: [{ duration: 1s, arrival_count: 5 }]\n\
                 scenarios: [{ name: pen, habits: { stray: 1/1 }, flow: [{ login: { room: lobby } }, \
                 { loop: { count: 9, steps: [typing] } }, unregister, { login: { room: lobby } }] }]\n";
     let plan = parse("stray.yaml", text).expect("a scenario");
-    let shrunk = shrunk(&plan, "planted", run).expect("a failure");
-    let yaml = yaml(&shrunk);
+    let run = by_rule(rule);
+    let (shrunk, yaml) = planted_by(&plan, &run);
     assert_eq!(shrunk.after.users, 1, "{yaml}");
-    let again = parse("shrunk.yaml", &yaml).expect("a scenario");
-    let outcome = run(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    again(&shrunk, &run);
     yaml
 }
 
 #[test]
 fn a_call_that_names_a_participant_whom_its_user_never_met_is_written_with_it() {
-    let rule: RecordRule = |record| {
+    let rule = Seen(|record| {
         let six = User(6);
         let of_six = |op: &Op| matches!(op, Op::Command(Command::ReportUser { user, .. } | Command::BlockUser { user } | Command::UnblockUser { user }) if *user == six);
         matches!(record.what, ClientEvent::Called { op, .. } if of_six(op))
-    };
-    let yaml =
-        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
+    });
+    let yaml = shrunk_stray(rule);
     assert!(yaml.contains("whom: 6"), "{yaml}");
 }
 
 #[test]
 fn a_user_that_registers_again_under_its_old_handle_is_written_as_such() {
-    let rule: RecordRule = |record| matches!(record.what, ClientEvent::Forgot { returns: true });
-    let yaml =
-        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
-    assert!(
-        yaml.contains("users: [{ name: a, keeps_handle: true"),
-        "{yaml}"
-    );
-    assert!(yaml.contains("unregister"), "{yaml}");
+    let rule = Seen(|record| matches!(record.what, ClientEvent::Forgot { returns: true }));
+    let yaml = shrunk_stray(rule);
+    let user = "users: [{ name: a, keeps_handle: true";
+    assert!(yaml.contains(user) && yaml.contains("unregister"), "{yaml}");
 }
 
 #[test]
 fn a_call_under_the_key_of_the_previous_one_is_written_as_such() {
-    let rule: RecordRule = |record| {
+    let rule = Seen(|record| {
         let previous = RequestKey::Previous;
         matches!(record.what, ClientEvent::Called { key, .. } if key == previous)
-    };
-    let yaml =
-        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
+    });
+    let yaml = shrunk_stray(rule);
     assert!(yaml.contains("fresh_key"), "{yaml}");
 }
 
@@ -191,27 +147,11 @@ fn the_answer_to_a_duplicate_has_a_fate_of_its_own() {
          phases: [{ duration: 10ms, arrival_count: 2 }]\n\
          scenarios: [{ name: guest, flow: [login, { loop: { count: 20, steps: [talking_stick, push] } }] }]\n",
     );
-    let lost: PacketRule = |event| {
-        matches!(
-            event,
-            RunEvent::Network(
-                _,
-                _,
-                NetworkRecord::Replied {
-                    copy: true,
-                    fate: Delivery::Lost,
-                    ..
-                }
-            )
-        )
-    };
-    let shrunk = shrunk(
-        &plan.expect("a scenario"),
-        "planted",
-        &|plan, seed, progress, also| run_by_rules((|_| false, lost), plan, seed, progress, also),
-    );
-    let shrunk = shrunk.expect("an answer is lost");
-    let yaml = yaml(&shrunk);
+    let lost = Packet(|event| {
+        matches!(event, RunEvent::Network(_, _, NetworkRecord::Replied { copy: true, fate, .. })
+            if *fate == Delivery::Lost)
+    });
+    let (shrunk, yaml) = planted(&plan.expect("a scenario"), lost);
     assert!(yaml.contains("duplicate_reply: lost"), "{yaml}");
     assert_eq!(shrunk.after.steps, 2, "{yaml}");
 }
@@ -224,86 +164,53 @@ fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
          scenarios: [{ name: guest, flow: [{ loop: { count: 40, steps: [login, { think: 50ms }] } }] }]\n\
          faults: [{ every: 100ms, operator: kick }]\n",
     );
-    let named: PacketRule = |event| {
-        matches!(
-            event,
-            RunEvent::Fault(
-                _,
-                FaultRecord::RoomNamed {
-                    room: Room(4..),
-                    ..
-                }
-            )
-        )
-    };
-    let shrunk = shrunk(
-        &plan.expect("a scenario"),
-        "planted",
-        &|plan, seed, progress, also| run_by_rules((|_| false, named), plan, seed, progress, also),
+    let named = Packet(
+        |event| matches!(event, RunEvent::Fault(_, FaultRecord::RoomNamed { room, .. }) if room.0 >= 4),
     );
-    let shrunk = shrunk.expect("a room is named that does not exist");
-    let yaml = yaml(&shrunk);
-    assert!(
-        yaml.contains("operator: { kick: { user: a, room: "),
-        "{yaml}"
-    );
+    let (shrunk, yaml) = planted(&plan.expect("a scenario"), named);
+    let kick = "operator: { kick: { user: a, room: ";
+    assert!(yaml.contains(kick), "{yaml}");
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
-}
-
-/// Fails with a second message; as steps with another property, a second sooner or later.
-fn second_message_or(
-    sooner: bool,
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let mut outcome = run_by_rule(second_message, plan, seed, progress, also);
-    if let Workload::Steps { .. } = plan.workload {
-        for violation in &mut outcome.violations {
-            violation.property = "sizes".to_owned();
-            violation.at = match sooner {
-                true => violation.at - Span::secs(1),
-                false => violation.at + Span::secs(1),
-            };
-        }
-    }
-    outcome
 }
 
 #[test]
 fn a_property_that_steps_violate_sooner_takes_the_place_of_the_first() {
     let plan = scenario("brief");
-    let sooner = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        second_message_or(true, plan, seed, progress, also)
-    });
-    let sooner = sooner.expect("steps");
+    // With a second message; as steps with another property, a second sooner or later.
+    let shrunk = |sooner| {
+        planted_by(&plan, &|plan, seed, progress, also| {
+            let mut outcome = run_by_rule(Seen(second_message), plan, seed, progress, also);
+            if let Workload::Steps { .. } = plan.workload {
+                for violation in &mut outcome.violations {
+                    violation.property = "sizes".to_owned();
+                    violation.at = match sooner {
+                        true => violation.at - Span::secs(1),
+                        false => violation.at + Span::secs(1),
+                    };
+                }
+            }
+            outcome
+        })
+    };
+    let (sooner, _) = shrunk(true);
     assert_eq!(sooner.violation.property, "sizes");
     assert!(matches!(sooner.plan.workload, Workload::Steps { .. }));
-    let later = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        second_message_or(false, plan, seed, progress, also)
-    });
-    let later = later.expect("flows");
+    let (later, _) = shrunk(false);
     assert_eq!(later.violation.property, "planted");
     assert!(matches!(later.plan.workload, Workload::Phases { .. }));
 }
 
 #[test]
 fn steps_in_a_perturbed_order_are_shrunk_in_the_order_that_was_recorded() {
-    let refused: RecordRule = |record| {
-        matches!(
-            record.what,
-            ClientEvent::Answered { outcome: Err(refusal), .. } if refusal.is(Code::UserIdTaken)
-        )
-    };
+    let refused = Seen(|record| {
+        let taken = Code::UserIdTaken;
+        matches!(record.what, ClientEvent::Answered { outcome: Err(why), .. } if why.is(taken))
+    });
     let mut plan = scenario("barred");
     plan.schedule = Schedule::Race(Race::default());
-    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
-        run_by_rule(refused, plan, seed, progress, also)
-    });
-    let shrunk = shrunk.expect("a public id is taken");
-    assert_eq!(shrunk.plan.schedule, Schedule::Plain, "{}", yaml(&shrunk));
-    assert!(shrunk.after.steps <= 3, "{}", yaml(&shrunk));
+    let (shrunk, yaml) = planted(&plan, refused);
+    assert_eq!(shrunk.plan.schedule, Schedule::Plain, "{yaml}");
+    assert!(shrunk.after.steps <= 3, "{yaml}");
 }
 
 /// Fails if one user reads what it has before two seconds have passed, and one types after four.
@@ -313,23 +220,19 @@ fn read_early_and_typed_late(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let early: RecordRule = |record| {
-        let is_check = matches!(
-            record.what,
-            ClientEvent::Called { op, .. } if op.kind() == OpKind::Check && op.hold() == Span::ZERO
-        );
-        is_check && record.at < START + Span::secs(2)
-    };
-    let late: RecordRule = |record| {
-        let is_typing =
-            matches!(record.what, ClientEvent::Called { op, .. } if op.kind() == OpKind::Typing);
-        is_typing && record.at > START + Span::secs(4)
-    };
+    let early = Seen(|record| {
+        let is_early = record.at < START + Span::secs(2);
+        let reads = |op: &Op| op.kind() == OpKind::Check && op.hold() == Span::ZERO;
+        matches!(record.what, ClientEvent::Called { op, .. } if is_early && reads(op))
+    });
+    let late = Seen(|record| {
+        let is_late = record.at > START + Span::secs(4);
+        let types = |op: &Op| op.kind() == OpKind::Typing;
+        matches!(record.what, ClientEvent::Called { op, .. } if is_late && types(op))
+    });
     let mut outcome = run_by_rule(early, plan, seed, progress, also);
-    if run_by_rule(late, plan, seed, progress, None)
-        .violations
-        .is_empty()
-    {
+    let late = run_by_rule(late, plan, seed, progress, None);
+    if late.violations.is_empty() {
         outcome.violations.clear();
     }
     outcome
@@ -345,9 +248,9 @@ fn what_a_user_reads_at_its_end_is_written_as_a_check() {
          flow: [login, { loop: { count: 4, steps: [{ check: { wait: 5s } }, typing] } }] }]\n",
     );
     let plan = plan.expect("a scenario");
-    let shrunk = shrunk(&plan, "planted", &read_early_and_typed_late).expect("both");
+    let (shrunk, yaml) = planted_by(&plan, &read_early_and_typed_late);
     let steps = matches!(shrunk.plan.workload, Workload::Steps { .. });
-    assert!(steps, "{}", yaml(&shrunk));
+    assert!(steps, "{yaml}");
 }
 
 /// Users of the steps form have short names, unless the bug depends on the ones they had.
@@ -358,17 +261,11 @@ fn a_name_that_the_bug_depends_on_is_written_with_its_call() {
         "name: named\nduration: 2s\nphases: [{ duration: 10ms, arrival_count: 3 }]\n\
          scenarios: [{ name: guest, flow: [login, { loop: { count: 9, steps: [send: { text: hi }] } }] }]\n",
     );
-    let second: RecordRule = |record| {
+    let second = Seen(|record| {
         matches!(&record.what, ClientEvent::Answered { op: Op::Command(Command::Login { username, .. }), .. }
             if username.ends_with("#1"))
-    };
-    let shrunk = shrunk(
-        &plan.expect("a scenario"),
-        "planted",
-        &|plan, seed, progress, also| run_by_rule(second, plan, seed, progress, also),
-    );
-    let shrunk = shrunk.expect("the second guest comes");
-    let yaml = yaml(&shrunk);
+    });
+    let (shrunk, yaml) = planted(&plan.expect("a scenario"), second);
     assert!(yaml.contains("guest#1"), "{yaml}");
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
 }
@@ -380,16 +277,8 @@ fn the_size_of_a_smallest_flow_is_that_of_its_file() {
         "name: loops\nduration: 2s\nphases: [{ duration: 10ms, arrival_count: 3 }]\n\
          scenarios: [{ name: guest, flow: [login, { loop: { count: 9, steps: [send: { text: hi }, typing] } }] }]\n",
     );
-    // A run with steps never fails.
-    let in_flow: RunSeed<'_> = &|plan, seed, progress, also| {
-        let finds: RecordRule = match plan.workload {
-            Workload::Phases { .. } => |record| matches!(record.what, ClientEvent::Answered { .. }),
-            Workload::Steps { .. } => |_| false,
-        };
-        run_by_rule(finds, plan, seed, progress, also)
-    };
-    let shrunk = shrunk(&plan.expect("a scenario"), "planted", in_flow);
-    let shrunk = shrunk.expect("an answer arrives");
+    let rule = Seen(|record| matches!(record.what, ClientEvent::Answered { .. }));
+    let (shrunk, _) = planted_by(&plan.expect("a scenario"), &in_flows(rule));
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1));
     assert!(shrunk.before.steps > 9);
 }

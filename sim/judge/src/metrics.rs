@@ -43,7 +43,7 @@ use sim_model::messages_in_flight::{MessagesInFlight, Moment};
 use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{
-    Agent, Body, CallId, Code, Command, Event, InboxEvent, LostRange, Membership, Op, OpKind,
+    Agent, Body, CallId, Code, Command, Epoch, Event, InboxEvent, LostRange, Membership, Op, OpKind,
     Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
 };
 
@@ -151,7 +151,9 @@ impl Metrics {
                 self.let_off.cut_short += u64::from(cut_short);
             }
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
-            ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
+            ClientEvent::StreamClosed => {
+                self.waits(record.agent).disconnected_at.get_or_insert(record.at);
+            }
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
         }
     }
@@ -344,11 +346,8 @@ impl Metrics {
                 waits.matches.ask(intended);
                 // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
-                if let Some(since) = waits.record_match(*room) {
-                    self.waited_in_line(record, since);
-                } else {
-                    waits.in_line_since = None;
-                }
+                self.matched(record, *room);
+                self.waits(agent).in_line_since = None;
             }
             Ok(Response::Done(Reply::LeftQueue {
                 left: WasWaiting::Yes,
@@ -371,10 +370,8 @@ impl Metrics {
                     waits.asked = true;
                     waits.turns_in(*room).ask(intended);
                 }
-                if *place == 0
-                    && let Some(since) = waits.record_grant(*room, epoch.0)
-                {
-                    self.waited_for_stick(record, *room, since);
+                if *place == 0 {
+                    self.granted(record, *room, *epoch);
                 }
             }
             Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
@@ -401,31 +398,42 @@ impl Metrics {
         }
     }
 
-    /// This user's wait in the queue since then ended in a match.
-    fn waited_in_line(&mut self, record: &Record<'_>, since: Time) {
-        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
-        self.waits(agent).queue.add(took);
-        let figure = took.0;
-        self.worst_in_line.take(Worst { figure, user });
-        self.measure(Sample::of(Metric::QueueWait, agent, (since, record.at)));
+    /// A match in this room was reported. Returns since when the user waited, if this ended a wait.
+    fn matched(&mut self, record: &Record<'_>, room: Room) -> Option<Time> {
+        let waits = self.waits(record.agent);
+        let since = waits.record_match(room)?;
+        let took = record.at.since(since);
+        waits.queue.add(took);
+        self.worst_in_line.take(Worst {
+            figure: took.0,
+            user: record.user,
+        });
+        self.measure(Sample::of(Metric::QueueWait, record.agent, (since, record.at)));
+        Some(since)
     }
 
-    /// This user's wait since then ended in a grant of the room's stick.
-    fn waited_for_stick(&mut self, record: &Record<'_>, room: Room, since: Time) {
-        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
-        self.waits(agent).stick.add(took);
-        let figure = took.0;
-        self.worst_claim.take(Worst { figure, user });
+    /// A grant of the room's stick was reported, which may have ended a wait.
+    fn granted(&mut self, record: &Record<'_>, room: Room, epoch: Epoch) {
+        let waits = self.waits(record.agent);
+        let Some(since) = waits.record_grant(room, epoch.0) else {
+            return;
+        };
+        let took = record.at.since(since);
+        waits.stick.add(took);
+        self.worst_claim.take(Worst {
+            figure: took.0,
+            user: record.user,
+        });
         self.measure(Sample {
             room: Some(room),
-            ..Sample::of(Metric::StickWait, agent, (since, record.at))
+            ..Sample::of(Metric::StickWait, record.agent, (since, record.at))
         });
     }
 
     fn gave_up(&mut self, record: &Record<'_>) {
         let agent = record.agent;
         let waits = self.waits(agent);
-        waits.disconnect(record.at);
+        waits.disconnected_at.get_or_insert(record.at);
         if let Some((room, epoch)) = waits.granted.filter(|_| waits.holds) {
             waits.left_with = Some((room, epoch, record.user));
         }
@@ -443,41 +451,35 @@ impl Metrics {
 
     /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
-        let agent = record.agent;
-        if lost.you == Some(Membership::Matched)
-            && let Some(since) = self.waits(agent).record_match(lost.room)
-        {
-            self.waited_in_line(record, since);
+        if lost.you == Some(Membership::Matched) {
+            self.matched(record, lost.room);
         }
         let Some(stick) = lost.stick else { return };
         let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
             stick;
-        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch.0) {
-            self.waited_for_stick(record, lost.room, since);
-        }
-        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
+        self.granted(record, lost.room, epoch);
+        self.waits(record.agent).holds = matches!(stick, StickLoss::Granted(_));
     }
 
     fn record_event(&mut self, record: &Record<'_>, event: InboxEvent<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
+        if let InboxEvent::Event(event) = event
+            && let Body::Message { text, .. } = &event.body
+        {
+            let framed = MESSAGE_FRAME + text.len() as u64;
+            let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
+            self.measured.of(Metric::BytesPerMessage).record(bytes);
+            return self.seen(event.room, event.room_seq.0, (agent, at));
+        }
+        self.waits(agent).bytes += EVENT_LINE;
         match event {
             InboxEvent::Gap(gap) => {
                 for lost in &gap.rooms {
                     self.record_gap(record, lost);
                 }
             }
-            InboxEvent::Event(event) => {
-                if let Body::Message { text, .. } = &event.body {
-                    let framed = MESSAGE_FRAME + text.len() as u64;
-                    let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
-                    self.measured.of(Metric::BytesPerMessage).record(bytes);
-                    self.seen(event.room, event.room_seq.0, (agent, at));
-                    return;
-                }
-                self.record_change(record, event, sent_at);
-            }
+            InboxEvent::Event(event) => self.record_change(record, event, sent_at),
         }
-        self.waits(agent).bytes += EVENT_LINE;
     }
 
     /// Processes an event that is no message.
@@ -487,15 +489,12 @@ impl Metrics {
         let mine = |user: &Who| record.user == Some(user.id);
         match &event.body {
             Body::Found(_) => {
-                if let Some(since) = waits.record_match(room) {
-                    waits.last_in_line = Some((since, sent_at.min(at)));
-                    self.waited_in_line(record, since);
+                if let Some(since) = self.matched(record, room) {
+                    self.waits(record.agent).last_in_line = Some((since, sent_at.min(at)));
                 }
             }
             Body::StickGranted { user, epoch, .. } if mine(user) => {
-                if let Some(since) = waits.record_grant(room, epoch.0) {
-                    self.waited_for_stick(record, room, since);
-                }
+                self.granted(record, room, *epoch);
             }
             Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch }
                 if mine(user) =>

@@ -155,9 +155,8 @@ const RULES: [Rule; 25] = [
         property: Property::Admission,
         counts: &[Comparison::Admitted],
         breaks: |difference, _| {
-            let mut retryable = Code::ALL.iter().filter(|code| code.is_retryable());
-            matches!(difference, Difference::Taken { .. })
-                || retryable.any(|code| refuses(difference, &[*code]))
+            let mut refusals = refusals(difference).into_iter().flatten();
+            matches!(difference, Difference::Taken { .. }) || refusals.any(Refusal::is_retryable)
         },
         ..Rule::NONE
     },
@@ -268,7 +267,9 @@ const RULES: [Rule; 25] = [
         breaks: |difference, _| match difference {
             // The inbox already has the message, and the expected one comes later.
             Difference::Event(place) => {
-                place.repeated && !place.skipped && concerns_a_message(difference)
+                let mut both = events(difference).into_iter().flatten();
+                let concerns_a_message = both.any(|what| what.message().is_some());
+                place.repeated && !place.skipped && concerns_a_message
             }
             // A check without a cursor that begins before the end of the last answer.
             Difference::Reach {
@@ -381,7 +382,10 @@ const RULES: [Rule; 25] = [
         breaks: |difference, _| {
             // An archive may also take a message that no room keeps, or another one in its place.
             let [owed, seen] = events(difference).map(|what| what.and_then(Body::message));
-            let [kept_owed, kept_seen] = kept(difference).map(kept_message);
+            let [kept_owed, kept_seen] = kept(difference).map(|kept| match kept? {
+                Kept::Message(event) => Some(&event.body),
+                Kept::Room { .. } | Kept::Member { .. } => None,
+            });
             let speaks = matches!(kind(difference), Some(OpKind::Send | OpKind::Push));
             seen.is_some() && seen != owed
                 || kept_seen.is_some() && kept_seen != kept_owed
@@ -507,12 +511,6 @@ const fn grants(what: Option<&Body>) -> bool {
     matches!(what, Some(Body::StickGranted { .. }))
 }
 
-/// Whether one of the two events that differ is a message.
-fn concerns_a_message(difference: &Difference) -> bool {
-    let mut both = events(difference).into_iter().flatten();
-    both.any(|what| what.message().is_some())
-}
-
 /// The expected and the observed part of a room as an archive takes it.
 fn kept(difference: &Difference) -> [Option<&Kept>; 2] {
     let Difference::Listed { owed, seen, .. } = difference else {
@@ -522,14 +520,6 @@ fn kept(difference: &Difference) -> [Option<&Kept>; 2] {
         Some(Listed::Kept(kept)) => Some(kept),
         _ => None,
     })
-}
-
-/// What a kept message says.
-fn kept_message(kept: Option<&Kept>) -> Option<&Body> {
-    match kept? {
-        Kept::Message(event) => Some(&event.body),
-        Kept::Room { .. } | Kept::Member { .. } => None,
-    }
 }
 
 /// Whether stored measures differ, or anything that is listed after an operator's act.
@@ -562,22 +552,21 @@ fn decided_otherwise<T: PartialEq>(
     difference: &Difference,
     part: impl Fn(&Reply) -> Option<T>,
 ) -> bool {
-    decision(difference).is_some_and(|decision| {
-        let part = |decided: &Decided| decided.as_ref().ok().and_then(&part);
-        let both = part(&decision.owed).zip(part(&decision.said));
-        both.is_some_and(|(owed, said)| owed != said)
+    decision(difference).is_some_and(|Decision { owed, said, .. }| {
+        let [owed, said] = [owed, said].map(|decided| part(decided.as_ref().ok()?));
+        owed.zip(said).is_some_and(|(owed, said)| owed != said)
     })
 }
 
 /// What the server's own entry of a batch that differs implies: the expected one's, or else the
 /// unexpected one's.
 fn batched(difference: &Difference) -> Option<Implied> {
-    match difference {
-        Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
-            Some(BatchItem::Own(entry)) => entry.implied().map(|(_, implied)| implied),
-            Some(BatchItem::Call(_)) | None => None,
-        },
-        _ => None,
+    let Difference::Batch { owed, seen } = difference else {
+        return None;
+    };
+    match owed.as_ref().or(seen.as_ref())? {
+        BatchItem::Own(entry) => entry.implied().map(|(_, implied)| implied),
+        BatchItem::Call(_) => None,
     }
 }
 
@@ -595,22 +584,25 @@ fn kind(difference: &Difference) -> Option<OpKind> {
     }
 }
 
+/// Those of the two differing outcomes that are refusals.
+fn refusals(difference: &Difference) -> [Option<&Refusal>; 2] {
+    match difference {
+        Difference::Decision(Decision { owed, said, .. }) => {
+            [owed, said].map(|it| it.as_ref().err())
+        }
+        Difference::Answer { owed, said, .. } => [owed, said].map(|it| it.as_ref().err()),
+        Difference::Uncommitted { said, .. }
+        | Difference::Early { said, .. }
+        | Difference::Unsolicited(Unsolicited::Answer(said)) => [None, said.as_ref().err()],
+        Difference::Taken { owed, .. } => [Some(owed), None],
+        _ => [None; 2],
+    }
+}
+
 /// Whether one of the two differing outcomes is a refusal with one of these codes.
 fn refuses(difference: &Difference, codes: &[Code]) -> bool {
     let is = |refusal: &Refusal| codes.iter().any(|code| refusal.is(*code));
-    match difference {
-        Difference::Decision(Decision { owed, said, .. }) => [owed, said]
-            .into_iter()
-            .any(|it| it.as_ref().is_err_and(is)),
-        Difference::Answer { owed, said, .. } => [owed, said]
-            .into_iter()
-            .any(|it| it.as_ref().is_err_and(is)),
-        Difference::Uncommitted { said, .. }
-        | Difference::Early { said, .. }
-        | Difference::Unsolicited(Unsolicited::Answer(said)) => said.as_ref().is_err_and(is),
-        Difference::Taken { owed, .. } => is(owed),
-        _ => false,
-    }
+    refusals(difference).into_iter().flatten().any(is)
 }
 
 /// Whether both outcomes are a match, with different partners.

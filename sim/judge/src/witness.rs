@@ -22,16 +22,14 @@ mod stick;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::comparison::Comparison;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::protocol::{Answer, Body, Op, OpKind, Read, Reply, Response, User};
 
+use crate::comparison::Comparison;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 
-use crate::difference::Fact;
-
-use arrivals::Arrival;
 pub(crate) use observations::Witness;
 
 impl Witness {
@@ -103,18 +101,10 @@ impl Witness {
             ..
         } = record.what
         {
-            let reader = user;
-            let arrival = Arrival {
-                at,
-                reader,
-                seq,
-                sent_at,
-                event,
-            };
             if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            arrival.compare(self, findings);
+            self.arrive((at, sent_at), (user, seq), event, findings);
         }
     }
 

@@ -11,6 +11,9 @@ use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
 use super::admission::{is_break, is_peeking};
 use crate::difference::{CallSummary, Due};
 
+/// When the answer to a call that waits is due.
+pub(super) const NEVER: Time = Time::MAX;
+
 /// One unanswered call.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
@@ -36,13 +39,13 @@ pub(super) enum Stage {
     Joined(Ticket),
     /// The call is admitted when the shared log has a later record.
     Unadmitted,
-    /// The answer is due at this instant; never, while it waits for the shared log.
+    /// The answer is due at this instant: [`NEVER`] while it waits for the shared log.
     Owed(Outcome, Time),
     /// The answer is delayed until this instant, and then shows the current figures.
     Held(Outcome, Time),
-    /// The call reads the inbox after `start`. The answer is due at `due_at`; `None` while it
+    /// The call reads the inbox after `start`. The answer is due at `due_at`: [`NEVER`] while it
     /// waits.
-    Reading { start: u64, due_at: Option<Time> },
+    Reading { start: u64, due_at: Time },
 }
 
 impl Pending {
@@ -130,16 +133,13 @@ impl InFlight {
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Pending) {
         match call.stage {
-            Stage::Proposed | Stage::Unadmitted | Stage::Reading { due_at: None, .. } => {}
-            Stage::Owed(_, Time::MAX) => {}
+            Stage::Proposed | Stage::Unadmitted => {}
+            Stage::Owed(_, NEVER) | Stage::Reading { due_at: NEVER, .. } => {}
             Stage::Joined(_) => self.joined += 1,
-            Stage::Owed(_, at)
-            | Stage::Reading {
-                due_at: Some(at), ..
-            } => self.due.push_back((at, ticket)),
-            Stage::Held(_, until) => {
-                self.held.insert((until, ticket));
+            Stage::Owed(_, at) | Stage::Reading { due_at: at, .. } => {
+                self.due.push_back((at, ticket));
             }
+            Stage::Held(_, until) => drop(self.held.insert((until, ticket))),
         }
         self.calls.insert(ticket, call);
     }
@@ -159,22 +159,12 @@ impl InFlight {
         }
     }
 
-    /// The answer that waited for the log leaves now.
-    pub(super) fn leaves_now(&mut self, at: Time, ticket: Ticket) {
-        if let Some(call) = self.calls.get_mut(&ticket)
-            && let Stage::Owed(_, from) = &mut call.stage
-        {
-            *from = at;
-            self.due.push_back((at, ticket));
-        }
-    }
-
-    /// The waiting check must be answered now.
+    /// The check that waited, or the answer that waited for the log, leaves now.
     pub(super) fn end_wait(&mut self, at: Time, ticket: Ticket) {
         if let Some(call) = self.calls.get_mut(&ticket)
-            && let Stage::Reading { due_at, .. } = &mut call.stage
+            && let Stage::Owed(_, due_at) | Stage::Reading { due_at, .. } = &mut call.stage
         {
-            *due_at = Some(at);
+            *due_at = at;
             self.due.push_back((at, ticket));
         }
     }
@@ -280,9 +270,7 @@ impl InFlight {
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Pending> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
-            Stage::Held(_, until) => {
-                self.held.remove(&(until, ticket));
-            }
+            Stage::Held(_, until) => drop(self.held.remove(&(until, ticket))),
             Stage::Joined(_) => self.joined -= 1,
             Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
             Stage::Proposed | Stage::Unadmitted => {}
@@ -399,7 +387,7 @@ impl InFlight {
             let is_dropped = matches!(
                 call.stage,
                 Stage::Unadmitted
-                    | Stage::Owed(_, Time::MAX)
+                    | Stage::Owed(_, NEVER)
                     | Stage::Reading { .. }
                     | Stage::Held(..)
             );
@@ -421,7 +409,7 @@ impl InFlight {
         let waiting = self.calls_that(|call| {
             let is_waiting = matches!(
                 call.stage,
-                Stage::Reading { due_at: None, .. } | Stage::Held(..)
+                Stage::Reading { due_at: NEVER, .. } | Stage::Held(..)
             );
             is_waiting && call.user == Some(user)
         });

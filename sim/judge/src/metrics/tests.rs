@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::open::{OpenClaim, OpenWait};
+use super::open::OpenClaim;
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
@@ -273,14 +273,14 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &claim());
     back(&mut metrics);
-    assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
+    assert_eq!(metrics.awaited_claim(0), None, "being away ends a claim");
     call(&mut metrics, 4, ANN, &claim());
-    let open = Some(OpenWait::Stick(OpenClaim {
+    let open = Some(OpenClaim {
         room: LOBBY,
         since: second(4),
         holder: None,
-    }));
-    assert_eq!(metrics.open_wait(0), open, "claimed again");
+    });
+    assert_eq!(metrics.awaited_claim(0), open, "claimed again");
 }
 
 /// A claim that names no room is of the room in its answer, unless it was granted meanwhile.
@@ -306,7 +306,7 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
     call(&mut metrics, 1, ANN, &unnamed);
     see(&mut metrics, 2, ANN, &granted(5));
     answer(&mut metrics, 3, ANN, &unnamed, &placed(LOBBY, 1, 4));
-    assert_eq!(metrics.open_wait(0), None, "the grant came first");
+    assert_eq!(metrics.awaited_claim(0), None, "the grant came first");
 }
 
 /// A send is refused after an unanswered attempt, which may have been accepted. After a refused

@@ -124,7 +124,7 @@ impl Model {
         let participant = self.participant_mut(user);
         participant.held.retain(|(_, answer_at)| *answer_at > now);
         for (key, answer_at) in &participant.held {
-            let remembered = participant.keys.get_mut(*key);
+            let remembered = participant.keys.remembered.get_mut(key);
             if let Some(remembered) = remembered
                 && let Ok(Reply::OnBreak {
                     stress,

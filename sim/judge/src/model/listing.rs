@@ -51,7 +51,7 @@ impl Model {
         };
         let last = place.last_seq;
         let mut kept = vec![Kept::Room { room, last, name }];
-        kept.extend(place.members().map(|(user, since)| Kept::Member {
+        kept.extend(self.members(room).map(|(user, since)| Kept::Member {
             room,
             who: self.who(user),
             since,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use chat_types::{Command, EnterQueue, SecretHash, Span};
+use chat_types::{Address, Caller, Command, EnterQueue, SecretHash, Span};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
@@ -337,10 +337,17 @@ impl Model {
     /// A call by a new caller: returns the participant if one was created, and the outcome.
     pub(super) fn register(
         &mut self,
-        (handle, reader): (SecretHash, SecretHash),
-        from: u64,
+        caller: Caller,
         command: &Command,
     ) -> Result<(User, Decided), Refusal> {
+        let Caller::New {
+            handle,
+            reader,
+            from: Address(from),
+        } = caller
+        else {
+            return Err(refuse(Code::UnknownHandle)); // 2.2 (2)
+        };
         let kept = self.measures.of_handle(handle);
         refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
         let mut yielding = self.check_registration((handle, from), command)?;

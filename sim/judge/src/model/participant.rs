@@ -137,7 +137,7 @@ impl Model {
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    remembered: FxHashMap<RequestKey, Remembered>,
+    pub(super) remembered: FxHashMap<RequestKey, Remembered>,
     /// The keys, oldest first.
     pub(super) by_age: VecDeque<RequestKey>,
 }
@@ -151,15 +151,6 @@ pub(super) struct Remembered {
 }
 
 impl Keys {
-    /// Looks up a key, without changing its age.
-    pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
-        self.remembered.get(&key)
-    }
-
-    pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Remembered> {
-        self.remembered.get_mut(&key)
-    }
-
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
     /// limit.
     pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {

@@ -218,11 +218,7 @@ impl Model {
     pub(super) fn forget(&mut self, user: User) {
         self.leave_line(user);
         for room in self.participant(user).live.clone() {
-            if self.is_pair(room) {
-                self.end_pair(room, EndReason::Left, Some(user));
-            } else {
-                self.leave_named(room, user);
-            }
+            self.leave(room, user);
         }
         for room in std::mem::take(&mut self.participant_mut(user).ended) {
             self.forget_ended(room, user);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{RoomSeq, Time};
+use chat_types::{Epoch, RoomSeq, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Notice, Refusal, Reply, Room, User};
 
 use super::names::{MAX_NAME, is_line, room_key};
@@ -14,7 +14,7 @@ use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
-pub(crate) struct RoomState {
+pub(super) struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
@@ -25,6 +25,9 @@ pub(crate) struct RoomState {
     /// The latest notice of each sender.
     pub(super) notices: BTreeMap<User, Notice>,
 }
+
+/// A member that calls, its room, and the epoch that the call names.
+pub(super) type Turn = (User, Room, Option<Epoch>);
 
 /// The kind of a room, with the state of that kind.
 #[derive(Clone, Debug)]
@@ -67,22 +70,14 @@ impl RoomState {
         let draft = Draft::default();
         self.members.insert(user, Member { since, draft });
     }
-
-    /// The members in ascending number, each with the time of joining.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (User, Time)> {
-        self.members
-            .iter()
-            .map(|(user, member)| (*user, member.since))
-    }
 }
 
 impl Model {
     /// The members in ascending number, each with the time of joining.
     pub(crate) fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
-        self.rooms
-            .get(room.0)
-            .into_iter()
-            .flat_map(RoomState::members)
+        let place = self.rooms.get(room.0);
+        let members = place.into_iter().flat_map(|place| &place.members);
+        members.map(|(user, member)| (*user, member.since))
     }
 
     /// Whether the participant is a member of the (live) room.
@@ -157,18 +152,40 @@ impl Model {
                 },
             };
         };
+        self.check_member(caller, room, Code::RoomNotFound)?;
+        Ok(room)
+    }
+
+    /// The turn of a call in the room that it means. // 4.5
+    pub(super) fn turn(
+        &self,
+        caller: User,
+        room: Option<Room>,
+        epoch: Option<Epoch>,
+    ) -> Result<Turn, Refusal> {
+        Ok((caller, self.resolve(caller, room)?, epoch))
+    }
+
+    /// Whether the participant is in this live room. In an ended one that it does not remember, it is
+    /// refused with `forgotten`. // 4.5, 11.3
+    pub(super) fn check_member(
+        &self,
+        user: User,
+        room: Room,
+        forgotten: Code,
+    ) -> Result<(), Refusal> {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse(Code::RoomNotFound));
         };
         match &place.kind {
-            Kind::Ended { remembered_by, .. } if remembered_by.contains(&caller) => {
+            Kind::Ended { remembered_by, .. } if remembered_by.contains(&user) => {
                 Err(self.has_ended(room))
             }
-            Kind::Ended { .. } => Err(refuse(Code::RoomNotFound)),
-            Kind::Pair { .. } | Kind::Named { .. } if place.members.contains_key(&caller) => {
-                Ok(room)
-            }
-            Kind::Pair { .. } | Kind::Named { .. } => Err(refuse(Code::NotInRoom)),
+            Kind::Ended { .. } => Err(refuse(forgotten)),
+            Kind::Pair { .. } | Kind::Named { .. } => refuse_if(
+                !place.members.contains_key(&user),
+                refuse(Code::NotInRoom),
+            ),
         }
     }
 
@@ -276,16 +293,21 @@ impl Model {
             Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),
             Some(room) => room,
         };
-        if self.is_pair(room) {
-            self.end_pair(room, EndReason::Left, Some(caller));
-        } else {
-            self.leave_named(room, caller);
-        }
+        self.leave(room, caller);
         Ok(Reply::LeftChat)
     }
 
+    /// A member leaves a live room. // 8.1, 8.2
+    pub(super) fn leave(&mut self, room: Room, user: User) {
+        if self.is_pair(room) {
+            self.end_pair(room, EndReason::Left, Some(user));
+        } else {
+            self.leave_named(room, user);
+        }
+    }
+
     /// A member leaves a named room. // 8.1
-    pub(super) fn leave_named(&mut self, room: Room, user: User) {
+    fn leave_named(&mut self, room: Room, user: User) {
         self.give_up_stick(room, user);
         let left = Body::Left(self.who(user));
         self.post(room, left, None);

@@ -454,14 +454,17 @@ impl Auditor {
     /// The participant reads: this implies a *seen* entry if its presence needs one.
     fn record_sign_of_life(&mut self, user: User) {
         if self.model.wants_seen(user, self.at) {
-            self.pipeline.acknowledgements.record_sign_of_life(user);
+            self.pipeline.acknowledgements.record_sign_of_life(self.at, user);
         }
     }
 
     /// The server went down, and every call and stream with it.
     fn handle_crash(&mut self) {
         if let Some(due) = self.in_flight.unfinished() {
-            self.differ(Difference::Late { due, since: self.at });
+            self.differ(Difference::Late {
+                due,
+                since: self.at,
+            });
         }
         self.in_flight = InFlight::default();
         self.long_polls = LongPolls::default();

@@ -12,7 +12,6 @@ use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
 use crate::cluster::{ClusterJudge, ClusterRule};
-use crate::counts::Messages;
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
 use crate::reconciler::Reconciler;
@@ -28,7 +27,6 @@ use crate::witness::Witness;
 pub struct Judge {
     method: Method,
     findings: Findings,
-    messages: Messages,
     /// With several servers: the judge of who owns their log, and whether they agree.
     cluster: Option<Box<ClusterJudge>>,
     /// The client of each participant.
@@ -62,7 +60,7 @@ pub struct Judgement {
     pub properties: BTreeMap<&'static str, PropertyResult>,
     /// The first hundred violations, in the order of time; `seed` is 0.
     pub violations: Vec<Violation>,
-    /// The counts of messages.
+    /// The counts of messages that break a rule; no others.
     pub counts: Counts,
     /// The most times that each virtual user was overtaken during one wait in the queue.
     pub overtaken: BTreeMap<Agent, u64>,
@@ -93,7 +91,6 @@ impl Judge {
         {
             self.owners.insert(user, record.agent);
         }
-        self.messages.record(record);
         if let Method::Live(live) = &mut self.method {
             live.witness.record(record, &mut live.witnessed);
             if let Some(reconciler) = &mut live.reconciler {
@@ -163,22 +160,29 @@ impl Judge {
     /// A judge of a run with only the clients' histories.
     #[must_use]
     pub fn live(plan: &Plan) -> Self {
-        Self::by(Method::Live(Box::new(Live::new(plan, None))), plan)
+        Self::of_live(plan, None)
     }
 
     /// A judge of a live run that began at this instant of the server's clock. After the run it
     /// observes the entries of the server's journal.
     #[must_use]
     pub fn with_journal(plan: &Plan, began: Time) -> Self {
-        let reconciler = Reconciler::new(plan, began);
-        Self::by(Method::Live(Box::new(Live::new(plan, Some(reconciler)))), plan)
+        Self::of_live(plan, Some(Reconciler::new(plan, began)))
+    }
+
+    fn of_live(plan: &Plan, reconciler: Option<Reconciler>) -> Self {
+        let live = Live {
+            witness: Witness::new(plan),
+            witnessed: Findings::new(plan),
+            reconciler,
+        };
+        Self::by(Method::Live(Box::new(live)), plan)
     }
 
     fn by(method: Method, plan: &Plan) -> Self {
         Self {
             method,
             findings: Findings::new(plan),
-            messages: Messages::default(),
             cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
             owners: BTreeMap::new(),
         }
@@ -241,33 +245,24 @@ impl Judge {
                 *most = (*most).max(*times);
             }
         }
-        let mut counts = self.messages.finish();
         let broken = |property| self.findings.broken(property);
-        counts.lost = broken(Property::NoLostMessages);
-        counts.duplicated = broken(Property::NoDuplicates);
-        counts.reordered = broken(Property::RoomOrder);
-        counts.phantom = broken(Property::NoPhantoms);
         Judgement {
             properties: self.findings.results(),
-            counts,
+            counts: Counts {
+                lost: broken(Property::NoLostMessages),
+                duplicated: broken(Property::NoDuplicates),
+                reordered: broken(Property::RoomOrder),
+                phantom: broken(Property::NoPhantoms),
+                ..Counts::default()
+            },
             overtaken,
             violations: self.findings.into_violations(),
         }
     }
 }
 
-impl Live {
-    fn new(plan: &Plan, reconciler: Option<Reconciler>) -> Self {
-        Self {
-            witness: Witness::new(plan),
-            witnessed: Findings::new(plan),
-            reconciler,
-        }
-    }
-}
-
 fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
-    if let Some(violation) = cluster.violations().first() {
+    if let Some(violation) = cluster.violations.first() {
         let difference = Difference::Servers(violation.detail.clone());
         findings.add(Finding::of(violation.rule.property(), at, difference));
     }

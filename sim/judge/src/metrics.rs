@@ -40,11 +40,11 @@ use self::open::{OpenCall, Waits};
 use self::shares::Shares;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
-use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
+use sim_model::outcome::{Counts, LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{
-    Agent, Body, CallId, Code, Command, Epoch, Event, InboxEvent, LostRange, Membership, Op, OpKind,
-    Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
+    Agent, Body, CallId, Code, Command, Epoch, Event, InboxEvent, LostRange, Membership, Op,
+    OpKind, Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
 };
 
 pub(crate) use self::open::stuck;
@@ -78,14 +78,16 @@ pub struct Metrics {
     healed_at: Option<Time>,
     /// Users that never got in, by the reason.
     left_out: BTreeMap<&'static str, u64>,
+    /// The counts of messages as their senders and receivers observed them. They are of one run.
+    pub(crate) counts: Counts,
     /// The most times that any user was overtaken during one wait in the queue.
     overtaken: u64,
     worst_in_line: Worst,
     worst_claim: Worst,
     queue_waits: UserWaits,
     stick_waits: UserWaits,
-    refusals: Vec<(&'static str, u64)>,
-    let_off: LetOffResult,
+    refusals: BTreeMap<&'static str, u64>,
+    pub(crate) let_off: LetOffResult,
     calls: u64,
     unanswered: u64,
     retries: u64,
@@ -152,7 +154,9 @@ impl Metrics {
             }
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
             ClientEvent::StreamClosed => {
-                self.waits(record.agent).disconnected_at.get_or_insert(record.at);
+                self.waits(record.agent)
+                    .disconnected_at
+                    .get_or_insert(record.at);
             }
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
         }
@@ -177,7 +181,7 @@ impl Metrics {
 
     /// The number of refused calls so far.
     pub(crate) fn refused(&self) -> u64 {
-        self.refusals.iter().map(|(_, times)| times).sum()
+        self.refusals.values().sum()
     }
 
     /// The measurements since the last call.
@@ -201,17 +205,19 @@ impl Metrics {
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.turns.merge(&other.turns);
         self.matches.merge(&other.matches);
-        for (why, users) in &other.left_out {
-            *self.left_out.entry(why).or_default() += users;
+        for (mine, theirs) in [
+            (&mut self.left_out, &other.left_out),
+            (&mut self.refusals, &other.refusals),
+        ] {
+            for (why, times) in theirs {
+                *mine.entry(why).or_default() += times;
+            }
         }
         self.overtaken = self.overtaken.max(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
         self.queue_waits.merge(&other.queue_waits);
         self.stick_waits.merge(&other.stick_waits);
-        for &(code, count) in &other.refusals {
-            self.refuse(code, count);
-        }
         self.let_off.alone += other.let_off.alone;
         self.let_off.cut_short += other.let_off.cut_short;
         self.calls += other.calls;
@@ -242,6 +248,7 @@ impl Metrics {
 
     fn record_call(&mut self, record: &Record<'_>, (call, op): (CallId, &Op), intended: Time) {
         self.calls += 1;
+        self.counts.attempted += u64::from(speaks(op));
         let waits = self.waits(record.agent);
         waits.called = true;
         waits.calls.push(OpenCall::of(call, op, intended));
@@ -280,11 +287,6 @@ impl Metrics {
     #[must_use]
     pub const fn let_off(&self) -> LetOffResult {
         self.let_off
-    }
-
-    /// Users of the finished run waited for a match while nobody else did.
-    pub(crate) const fn end_alone(&mut self, users: u64) {
-        self.let_off.alone = users;
     }
 
     /// The number of calls without an answer.
@@ -336,6 +338,14 @@ impl Metrics {
     ) {
         let (at, agent) = (record.at, record.agent);
         let is_unsure = self.end_call(record, call, outcome);
+        if speaks(op) {
+            match outcome {
+                Ok(Response::Done(Reply::Sent { .. })) => self.counts.accepted += 1,
+                // The last attempt was refused as retryable; an earlier one may have been accepted.
+                Err(refusal) if refusal.is_retryable() && is_unsure => {}
+                Ok(_) | Err(_) => self.counts.refused += 1,
+            }
+        }
         if op.kind() == OpKind::Check {
             self.waits(agent).bytes += CHECK_ANSWER;
         }
@@ -377,7 +387,7 @@ impl Metrics {
             Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(refusal) => {
                 if !(is_unsure && refusal.is_retryable()) {
-                    self.refuse(refusal.code, 1);
+                    *self.refusals.entry(refusal.code).or_default() += 1;
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }
                 let waits_on = refusal.is(Code::AlreadyWaiting) && record.user.is_some();
@@ -391,42 +401,36 @@ impl Metrics {
         }
     }
 
-    fn refuse(&mut self, code: &'static str, times: u64) {
-        match self.refusals.iter_mut().find(|(known, _)| *known == code) {
-            Some((_, count)) => *count += times,
-            None => self.refusals.push((code, times)),
-        }
-    }
-
     /// A match in this room was reported. Returns since when the user waited, if this ended a wait.
     fn matched(&mut self, record: &Record<'_>, room: Room) -> Option<Time> {
-        let waits = self.waits(record.agent);
-        let since = waits.record_match(room)?;
-        let took = record.at.since(since);
-        waits.queue.add(took);
-        self.worst_in_line.take(Worst {
-            figure: took.0,
-            user: record.user,
-        });
-        self.measure(Sample::of(Metric::QueueWait, record.agent, (since, record.at)));
+        let since = self.waits(record.agent).record_match(room)?;
+        self.waited(record, None, since);
         Some(since)
     }
 
     /// A grant of the room's stick was reported, which may have ended a wait.
     fn granted(&mut self, record: &Record<'_>, room: Room, epoch: Epoch) {
-        let waits = self.waits(record.agent);
-        let Some(since) = waits.record_grant(room, epoch.0) else {
-            return;
-        };
+        if let Some(since) = self.waits(record.agent).record_grant(room, epoch.0) {
+            self.waited(record, Some(room), since);
+        }
+    }
+
+    /// This user's wait since then ended: in the queue, or for the stick of a room.
+    fn waited(&mut self, record: &Record<'_>, room: Option<Room>, since: Time) {
         let took = record.at.since(since);
-        waits.stick.add(took);
-        self.worst_claim.take(Worst {
+        let waits = &mut self.users[record.agent.0 as usize];
+        let (what, waited, worst) = match room {
+            None => (Metric::QueueWait, &mut waits.queue, &mut self.worst_in_line),
+            Some(_) => (Metric::StickWait, &mut waits.stick, &mut self.worst_claim),
+        };
+        waited.add(took);
+        worst.take(Worst {
             figure: took.0,
             user: record.user,
         });
         self.measure(Sample {
-            room: Some(room),
-            ..Sample::of(Metric::StickWait, record.agent, (since, record.at))
+            room,
+            ..Sample::of(what, record.agent, (since, record.at))
         });
     }
 
@@ -469,12 +473,14 @@ impl Metrics {
             let framed = MESSAGE_FRAME + text.len() as u64;
             let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
             self.measured.of(Metric::BytesPerMessage).record(bytes);
+            self.counts.delivered += 1;
             return self.seen(event.room, event.room_seq.0, (agent, at));
         }
         self.waits(agent).bytes += EVENT_LINE;
         match event {
             InboxEvent::Gap(gap) => {
                 for lost in &gap.rooms {
+                    self.counts.gapped += lost.messages;
                     self.record_gap(record, lost);
                 }
             }
@@ -517,5 +523,10 @@ impl Metrics {
     }
 }
 
+/// Whether the call sends a message.
+pub(crate) const fn speaks(op: &Op) -> bool {
+    matches!(op.kind(), OpKind::Send | OpKind::Push)
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

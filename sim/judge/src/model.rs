@@ -107,8 +107,14 @@ pub(crate) fn refuse_at(code: Code, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
+/// Whether a call may go on, or why not.
+pub(crate) type Checked = Result<(), Refusal>;
+
+/// A participant, or one that registers; and its address.
+type Asker = (Option<User>, u64);
+
 /// Refuses a call that is wrong.
-pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Result<(), Refusal> {
+pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Checked {
     if is_wrong { Err(refusal) } else { Ok(()) }
 }
 
@@ -353,9 +359,9 @@ impl Model {
 
     /// `login` of a known caller. // 5.6
     fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Decided {
-        let from = self.participant(user).address;
-        let naming = self.check_name(Some(user), from, name)?;
-        self.check_join(Some(user), from, room)?;
+        let asker = (Some(user), self.participant(user).address);
+        let naming = self.check_name(asker, name)?;
+        self.check_join(asker, room)?;
         let is_name_muted = naming
             .as_ref()
             .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));

@@ -57,8 +57,8 @@ pub(crate) struct Reconciler {
 /// What the client of one participant received, and is not yet compared.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// The events by their places in the inbox.
-    events: BTreeMap<u64, (Time, Event)>,
+    /// The events by their places in the inbox, each with the instant of its arrival.
+    events: BTreeMap<u64, Event>,
     gaps: Vec<(Time, Gap)>,
     /// The answers to accepted commands.
     answers: Vec<(Time, &'static str, Reply)>,
@@ -143,11 +143,8 @@ impl Reconciler {
         match event {
             InboxEvent::Gap(gap) => client.gaps.push((at, gap.clone())),
             InboxEvent::Event(event) => {
-                let event = Event {
-                    at,
-                    ..event.clone()
-                };
-                client.events.entry(seq).or_insert((at, event));
+                let event = event.clone();
+                client.events.entry(seq).or_insert(Event { at, ..event });
             }
         }
     }
@@ -274,7 +271,8 @@ impl Reconciler {
         let places: BTreeSet<u64> = owed.chain(received).collect();
         for seq in places {
             let owed = inbox.event(seq);
-            if let Some((received_at, seen)) = client.events.remove(&seq) {
+            if let Some(seen) = client.events.remove(&seq) {
+                let received_at = seen.at;
                 self.known.push((received_at, position));
                 self.auditor.tally.add(Comparison::Answer);
                 self.auditor.tally.add(Comparison::of_event(&seen.body));
@@ -315,7 +313,8 @@ impl Reconciler {
                 let unjournaled = Difference::Unjournaled { user, verb, said };
                 (at, decision.unwrap_or(unjournaled))
             });
-            let events = client.events.into_iter().map(|(seq, (at, seen))| {
+            let events = client.events.into_iter().map(|(seq, seen)| {
+                let at = seen.at;
                 let place = EventPosition::alone(reader, seq, None, Some(seen));
                 (at, Difference::Event(place))
             });
@@ -368,9 +367,7 @@ fn nearest(
     position: u64,
     answer: &Reply,
 ) -> Option<Difference> {
-    let is_of_verb = |decision: &&Decision| {
-        matches!(&decision.entry, Entry::Call { command, .. } if OpKind::of(command).verb() == verb)
-    };
+    let is_of_verb = |decision: &&Decision| matches!(&decision.entry, Entry::Call { command, .. } if OpKind::of(command).verb() == verb);
     let of_verb = decisions.iter().filter(is_of_verb);
     let nearest = of_verb.min_by_key(|decision| decision.position.abs_diff(position))?;
     Some(Difference::Decision(Decision {

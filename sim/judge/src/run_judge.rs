@@ -77,14 +77,22 @@ impl RunJudge {
     #[must_use]
     pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
         let mut metrics = self.metrics;
-        let mut judgement = self.judge.finish(ran.ended_at);
-        judgement.counts.skipped = ran.skipped;
+        let judgement = self.judge.finish(ran.ended_at);
         let (stuck, alone) = stuck(&ran, &metrics);
-        metrics.end_alone(alone);
+        metrics.let_off.alone = alone;
         let name = |index: usize| ran.users[index].shown();
         metrics.end_run(ran.seed, ran.ended_at, &judgement.overtaken, &name);
+        let judged = judgement.counts;
+        let counts = Counts {
+            skipped: ran.skipped,
+            lost: judged.lost,
+            duplicated: judged.duplicated,
+            reordered: judged.reordered,
+            phantom: judged.phantom,
+            ..metrics.counts
+        };
         SeedOutcome {
-            thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
+            thresholds: metrics.thresholds(plan, &counts, stuck.len() as u64),
             seed: ran.seed,
             trace_hash: ran.trace_hash,
             virtual_span: ran.span(),
@@ -93,7 +101,7 @@ impl RunJudge {
             steps: ran.steps,
             properties: judgement.properties,
             violations: judgement.violations,
-            counts: judgement.counts,
+            counts,
             metrics,
             tally: ran.tally,
             stuck,

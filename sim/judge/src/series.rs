@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
-use crate::counts::speaks;
-use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
+use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution, speaks};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
@@ -60,7 +59,6 @@ struct Bucket {
 #[derive(Clone, Debug, Default)]
 struct UserState {
     row: UserRow,
-    is_present: bool,
     in_line: bool,
     has_arrived: bool,
 }
@@ -184,11 +182,7 @@ impl SeriesRecorder {
     }
 
     fn slowest(&self) -> BTreeMap<&'static str, Vec<Slow>> {
-        let who = |agent: Agent| {
-            self.states
-                .get(agent.0 as usize)
-                .map(|state| state.row.who.clone())
-        };
+        let who = |agent: Agent| Some(self.states.get(agent.0 as usize)?.row.who.clone());
         let slow = |sample: &Sample| Slow {
             user: who(sample.agent).unwrap_or_default(),
             recipient: sample.recipient.and_then(who),
@@ -303,7 +297,6 @@ impl SeriesRecorder {
     fn arrive(&mut self, record: &Record<'_>, at: Span) {
         let state = self.state(record.agent);
         if !state.has_arrived {
-            state.is_present = true;
             state.has_arrived = true;
             state.row.who = UserName::new(None, record.name);
             state.row.arrived_ms = milliseconds(at);
@@ -315,19 +308,18 @@ impl SeriesRecorder {
     }
 
     fn leave(&mut self, agent: Agent, at: Span) {
-        let state = self.state(agent);
-        if std::mem::take(&mut state.is_present) {
-            state.row.left_ms = Some(milliseconds(at));
+        let left_ms = &mut self.state(agent).row.left_ms;
+        if left_ms.is_none() {
+            *left_ms = Some(milliseconds(at));
             self.count(at, Count::Left);
         }
     }
 
     fn line(&mut self, agent: Agent, at: Span, in_line: bool) {
         let was = std::mem::replace(&mut self.state(agent).in_line, in_line);
-        match (was, in_line) {
-            (false, true) => self.count(at, Count::EnteredLine),
-            (true, false) => self.count(at, Count::LeftLine),
-            (true, true) | (false, false) => {}
+        if was != in_line {
+            let count = [Count::LeftLine, Count::EnteredLine][usize::from(in_line)];
+            self.count(at, count);
         }
     }
 

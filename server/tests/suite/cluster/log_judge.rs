@@ -137,7 +137,7 @@ impl LogJudge {
                 });
             }
         }
-        let broken = judge.violations().iter().take(SHOWN);
+        let broken = judge.violations.iter().take(SHOWN);
         let broken: Vec<_> = broken.map(ToString::to_string).collect();
         if !broken.is_empty() {
             return Err(broken.join("\n"));
@@ -148,7 +148,7 @@ impl LogJudge {
             accepted.len(),
             not_done.len(),
             self.read.load(Ordering::Relaxed),
-            judge.epochs()
+            judge.epoch
         ))
     }
 
@@ -183,7 +183,7 @@ fn read_all(
         {
             if sequence == next {
                 judge.observe(&ClusterFact::Appended { sequence, bytes });
-                accuses.store(!judge.violations().is_empty(), Ordering::Relaxed);
+                accuses.store(!judge.violations.is_empty(), Ordering::Relaxed);
                 read.store(sequence, Ordering::Relaxed);
                 missing = None;
                 attempt = 0;

@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{
     Answer, Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User,
 };
-use sim_model::server::{Call, Caller, Reader, Ticket};
+use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
-use super::in_flight::{Pending, Stage, held_until, name_of};
+use super::in_flight::{Pending, Stage, command_of, held_until, is_break, name_of};
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
-use crate::model::{Owed, refuse_at, refuse_if};
+use crate::model::{Checked, Owed, refuse_at, refuse_if};
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -54,13 +54,13 @@ impl Admission {
     }
 
     /// Charges the bucket of the address, and then the caller's. // 13.1 (5)
-    fn charge(&mut self, at: Time, from: u64, caller: Bucket) -> Result<(), Refusal> {
+    fn charge(&mut self, at: Time, from: u64, caller: Bucket) -> Checked {
         self.charge_one(at, Bucket::Address(from))?;
         self.charge_one(at, caller)
     }
 
     /// Takes one call out of a bucket. // 13.2
-    fn charge_one(&mut self, at: Time, bucket: Bucket) -> Result<(), Refusal> {
+    fn charge_one(&mut self, at: Time, bucket: Bucket) -> Checked {
         let limit = match bucket {
             Bucket::Address(_) => self.limits.address_rate_limit,
             Bucket::Registrations(_) => self.limits.registration_rate_limit,
@@ -121,7 +121,8 @@ impl Auditor {
         };
         let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), self.at));
         if matches!(stage, Stage::Proposed) {
-            self.pipeline.propose(self.at, ticket);
+            let call = BatchEntry::Call(ticket);
+            self.pipeline.proposed.push_back((self.at, call));
         }
         stage
     }
@@ -157,20 +158,14 @@ impl Auditor {
 
     /// The expected result of a call with a remembered key.
     pub(super) fn repeated(&self, user: User, ask: &Call) -> Option<Owed> {
-        match ask {
-            Call::Command { key, command, .. } => self.model.repeat(user, (*key)?, command),
-            Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
-        }
+        let (_, key, command) = command_of(ask)?;
+        self.model.repeat(user, key?, command)
     }
 
     /// Answers a repeated call from memory, before any other refusal.
     fn remembered(&mut self, ask: &Call, user: User) -> Option<Stage> {
         let owed = self.repeated(user, ask)?;
-        if let Call::Command {
-            caller: Caller::Handle(_),
-            ..
-        } = ask
-        {
+        if let Some((Caller::Handle(_), ..)) = command_of(ask) {
             self.record_sign_of_life(user);
         }
         self.tally.add(Comparison::Repeat);
@@ -195,7 +190,9 @@ impl Auditor {
         let earlier = match self.earlier_in_journal(ask) {
             None => Earlier::None,
             Some((first, call)) => {
-                let is_same = command_of(&call.ask) == command_of(ask);
+                let [before, now] = [&*call.ask, ask].map(command_of);
+                let is_same =
+                    before.map(|(.., command)| command) == now.map(|(.., command)| command);
                 let has_room = self.in_flight.joined < self.model.config.max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
@@ -249,7 +246,9 @@ impl Auditor {
         }
         self.journal_takes()?;
         if let Some(after) = after {
-            self.pipeline.acknowledgements.acknowledge(self.at, user, after);
+            self.pipeline
+                .acknowledgements
+                .acknowledge(self.at, user, after);
         }
         Ok(Stage::Proposed)
     }
@@ -276,7 +275,7 @@ impl Auditor {
                 room,
                 before,
                 limit,
-            } => self.model.read_history(user, room, before, limit),
+            } => self.model.history(user, room, before, limit),
             Read::Members { room } => self.model.list_users(user, room),
             Read::Mood => {
                 let mood = self.model.mood(user, self.at).ok_or_else(unknown_handle);
@@ -287,7 +286,7 @@ impl Auditor {
     }
 
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
-    fn journal_takes(&self) -> Result<(), Refusal> {
+    fn journal_takes(&self) -> Checked {
         if let Some(retry_after) = self.pipeline.closed_for(self.at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
@@ -297,17 +296,17 @@ impl Auditor {
     }
 
     /// Whether calls from the address are accepted. // 13.1 (1)
-    fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
+    fn is_welcome(&self, from: u64) -> Checked {
         refuse_if(self.model.is_banned(from), Refusal::of(Code::Blocked))
     }
 
     /// Whether the server accepts new calls. // 13.1 (4)
-    fn takes_new(&self) -> Result<(), Refusal> {
+    fn takes_new(&self) -> Checked {
         refuse_if(self.pipeline.is_stopping, Refusal::of(Code::ShuttingDown))
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
-    fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
+    fn holds_one_more(&self, user: Option<User>) -> Checked {
         let is_its = |call: &&Pending| user.is_some() && call.user == user;
         let (config, held) = (&self.model.config, self.in_flight.held().count());
         let share = self.in_flight.held().filter(is_its).count();
@@ -340,11 +339,6 @@ impl Auditor {
             self.in_flight.decided(ticket, user, outcome, self.at);
         }
     }
-}
-
-/// Whether the call opens a stream by reader id, which needs no entry of the journal.
-pub(super) const fn is_peeking(ask: &Call) -> bool {
-    matches!(ask, Call::OpenStream { reader, .. } if matches!(reader, Reader::ReaderId(_)))
 }
 
 /// The refusal of a call with a text that exceeds the largest possible limit. // 13.1 (6)
@@ -382,15 +376,4 @@ fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
         _ => return None,
     };
     found.then_some(refusal)
-}
-
-pub(super) const fn is_break(ask: &Call) -> bool {
-    matches!(command_of(ask), Some(Command::TakeBreak { .. }))
-}
-
-const fn command_of(ask: &Call) -> Option<&Command> {
-    match ask {
-        Call::Command { command, .. } => Some(command),
-        Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
-    }
 }

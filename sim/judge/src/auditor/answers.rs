@@ -1,7 +1,7 @@
 //! Answers, pages of inboxes, and the beginning and end of streams, as they enter and leave the
 //! server.
 
-use chat_types::{Seq, Span, Time};
+use chat_types::{Seq, Span};
 use sim_model::protocol::{
     Answer, CHECK_MAX, Code, Earlier, Notice, Outcome, PUSH_MAX, Page, Read, Refusal, Reply,
     Response, Room, User,
@@ -49,8 +49,10 @@ impl Auditor {
                         stress, boss_alert, ..
                     })),
                     Some(mood),
-                ) = (&mut owed, user.and_then(|user| self.model.mood(user, self.at)))
-                {
+                ) = (
+                    &mut owed,
+                    user.and_then(|user| self.model.mood(user, self.at)),
+                ) {
                     (*stress, *boss_alert) = mood;
                 }
                 self.compare_answer(&call, &owed, outcome);
@@ -62,12 +64,7 @@ impl Auditor {
         }
     }
 
-    pub(super) fn compare_answer(
-        &mut self,
-        call: &Pending,
-        owed: &Outcome,
-        said: &Outcome,
-    ) {
+    pub(super) fn compare_answer(&mut self, call: &Pending, owed: &Outcome, said: &Outcome) {
         if matches!(&*call.ask, Call::Read { read, .. } if *read == Read::Mood) {
             self.tally.add(Comparison::Mood);
         }
@@ -76,7 +73,12 @@ impl Auditor {
         let refusal = owed.as_ref().err().filter(|_| is_unsure);
         let refusal = refusal.filter(|refusal| refusal.earlier == Earlier::None);
         let earlier = Earlier::Unknown;
-        let unsure = refusal.map(|refusal| Err(Refusal { earlier, ..*refusal }));
+        let unsure = refusal.map(|refusal| {
+            Err(Refusal {
+                earlier,
+                ..*refusal
+            })
+        });
         let owed = unsure.as_ref().unwrap_or(owed);
         if owed != said {
             let (call, owed, said) = (call.summary(), owed.clone(), said.clone());
@@ -150,7 +152,9 @@ impl Auditor {
     ) -> Result<Stage, Refusal> {
         let after = self.cursor(user, after)?;
         if let Some(after) = after {
-            self.pipeline.acknowledgements.acknowledge(self.at, user, after);
+            self.pipeline
+                .acknowledgements
+                .acknowledge(self.at, user, after);
         }
         let start = self.start(user, after);
         if let Some(earlier) = self.long_polls.end(user) {
@@ -168,11 +172,7 @@ impl Auditor {
     }
 
     /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
-    pub(super) fn peeked(
-        &self,
-        user: User,
-        after: Option<Seq>,
-    ) -> Result<Stage, Refusal> {
+    pub(super) fn peeked(&self, user: User, after: Option<Seq>) -> Result<Stage, Refusal> {
         let after = self.cursor(user, after)?;
         let (start, due_at) = (self.start(user, after), self.at);
         Ok(Stage::Reading { start, due_at })
@@ -196,12 +196,7 @@ impl Auditor {
     }
 
     /// The answer to a check leaves.
-    pub(super) fn check_answered(
-        &mut self,
-        call: &Pending,
-        start: u64,
-        outcome: &Outcome,
-    ) {
+    pub(super) fn check_answered(&mut self, call: &Pending, start: u64, outcome: &Outcome) {
         let user = call.user.unwrap_or_default();
         let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
             let owed = match self.model.inbox(user) {
@@ -217,7 +212,9 @@ impl Auditor {
         } = *call.ask
         {
             let delivered = page.cursor.0;
-            self.pipeline.acknowledgements.deliver(self.at, user, delivered);
+            self.pipeline
+                .acknowledgements
+                .deliver(self.at, user, delivered);
         }
         self.tally.add(Comparison::Page);
         let most = self.model.limits(CHECK_MAX);
@@ -259,11 +256,7 @@ impl Auditor {
     }
 
     /// A notice leaves on a stream.
-    pub(super) fn handle_notice(
-        &mut self,
-        ticket: Ticket,
-        (room, notice): (Room, &Notice),
-    ) {
+    pub(super) fn handle_notice(&mut self, ticket: Ticket, (room, notice): (Room, &Notice)) {
         self.tally.add(Comparison::Noticed);
         let (reader, owed) = self.in_flight.take_notice(ticket);
         if owed.as_ref().map(|(room, notice)| (*room, notice)) != Some((room, notice)) {

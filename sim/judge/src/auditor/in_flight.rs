@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
-use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
+use sim_model::protocol::{Command, Notice, Outcome, Reply, Response, Room, User};
+use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
-use super::admission::{is_break, is_peeking};
 use crate::difference::{CallSummary, Due};
 
 /// When the answer to a call that waits is due.
@@ -60,10 +59,29 @@ impl Pending {
 
 /// The key that identifies all attempts of one call.
 pub(super) fn name_of(ask: &Call) -> Option<(SecretHash, RequestKey)> {
+    let (caller, key, _) = command_of(ask)?;
+    Some((caller.handle(), key?))
+}
+
+/// The command of a call, with its caller and its request key.
+pub(super) const fn command_of(ask: &Call) -> Option<(Caller, Option<RequestKey>, &Command)> {
     match ask {
-        Call::Command { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        Call::Command {
+            caller,
+            key,
+            command,
+        } => Some((*caller, *key, command)),
         Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
     }
+}
+
+pub(super) const fn is_break(ask: &Call) -> bool {
+    matches!(command_of(ask), Some((_, _, Command::TakeBreak { .. })))
+}
+
+/// Whether the call opens a stream by reader id, which needs no entry of the journal.
+pub(super) const fn is_peeking(ask: &Call) -> bool {
+    matches!(ask, Call::OpenStream { reader, .. } if matches!(reader, Reader::ReaderId(_)))
 }
 
 /// The instant before which the answer does not leave. // 10.3
@@ -142,21 +160,6 @@ impl InFlight {
             Stage::Held(_, until) => drop(self.held.insert((until, ticket))),
         }
         self.calls.insert(ticket, call);
-    }
-
-    /// The call that waited for the log is admitted now.
-    pub(super) fn admitted_now(
-        &mut self,
-        ticket: Ticket,
-        (user, end): (Option<User>, u64),
-        stage: Stage,
-    ) {
-        if let Some(mut call) = self.calls.remove(&ticket) {
-            call.user = user;
-            call.end = end;
-            call.stage = stage;
-            self.ask(ticket, call);
-        }
     }
 
     /// The check that waited, or the answer that waited for the log, leaves now.
@@ -386,10 +389,7 @@ impl InFlight {
             call.is_gone = true;
             let is_dropped = matches!(
                 call.stage,
-                Stage::Unadmitted
-                    | Stage::Owed(_, NEVER)
-                    | Stage::Reading { .. }
-                    | Stage::Held(..)
+                Stage::Unadmitted | Stage::Owed(_, NEVER) | Stage::Reading { .. } | Stage::Held(..)
             );
             if is_dropped {
                 self.take(ticket);

@@ -10,8 +10,7 @@ use sim_model::plan::{OwnerReads, Plan};
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Call, Entry, Implied, Ticket};
 
-use super::admission::is_peeking;
-use super::in_flight::{Pending, Stage, held_until};
+use super::in_flight::{Pending, Stage, held_until, is_peeking};
 use super::{Auditor, answered};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due, EventPosition};
@@ -93,13 +92,11 @@ impl Auditor {
     /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
     pub(super) fn is_admitted_later(&self, ask: &Call, user: Option<User>) -> bool {
         let reads = matches!(ask, Call::Read { .. }) || is_peeking(ask);
-        reads || self.pipeline.is_stopping || self.repeats_unanswered(ask, user)
-    }
-
-    fn repeats_unanswered(&self, ask: &Call, user: Option<User>) -> bool {
+        if reads || self.pipeline.is_stopping || self.earlier_in_journal(ask).is_some() {
+            return true;
+        }
         let owed = user.and_then(|user| self.repeated(user, ask));
-        let is_delayed = owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > self.at);
-        is_delayed || self.earlier_in_journal(ask).is_some()
+        owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > self.at)
     }
 
     /// A record that is no batch begins its way into the log, or ends it. What is due for a batch
@@ -109,7 +106,7 @@ impl Auditor {
             return self.pipeline.set_busy(self.at, busy);
         }
         self.tally.add(Comparison::LogRecord);
-        let due = self.pipeline.waited(|| self.deadline());
+        let due = self.pipeline.waited(self.deadline());
         if let Some((since, first)) = due
             && since.max(self.excused_at) < self.at
         {
@@ -141,18 +138,23 @@ impl Auditor {
             .log_waits
             .served
             .pop_front_if(|wait| wait.ticket == ticket);
-        let Some(call) = self.in_flight.call(ticket) else {
+        let Some(call) = self.in_flight.take(ticket) else {
             return;
         };
         let Some(LogWait { from, .. }) = served else {
             let call = call.summary();
             return self.differ(Difference::Unserved { call });
         };
-        let ask = Arc::clone(&call.ask);
-        let user = self.model.caller_of(&ask);
-        let stage = self.admit((ticket, from), &ask, user);
+        let user = self.model.caller_of(&call.ask);
+        let stage = self.admit((ticket, from), &call.ask, user);
         let end = user.map_or(0, |user| self.model.inbox_end(user));
-        self.in_flight.admitted_now(ticket, (user, end), stage);
+        let call = Pending {
+            user,
+            stage,
+            end,
+            ..call
+        };
+        self.in_flight.ask(ticket, call);
     }
 
     /// The server gave a call back that waited for the log. It may while another server may own the
@@ -165,7 +167,10 @@ impl Auditor {
         let is_owed = !waited || self.has_lease;
         if is_owed && !(self.log_waits.is_strict && self.pipeline.is_stopping) {
             let due = Due::Answer(call.summary());
-            self.differ(Difference::Late { due, since: self.at });
+            self.differ(Difference::Late {
+                due,
+                since: self.at,
+            });
         }
     }
 
@@ -201,12 +206,15 @@ impl Auditor {
             return self.differ(late);
         }
         let check = || {
-            let (since, user) = self.long_polls.next().filter(|(since, _)| is_past(*since))?;
+            let (since, user) = self
+                .long_polls
+                .next()
+                .filter(|(since, _)| is_past(*since))?;
             let after = self.model.inbox_end(user);
             Some((since, Due::Check { user, after }))
         };
         let batch = || {
-            let due = self.pipeline.due(|| self.deadline());
+            let due = self.pipeline.due(self.deadline());
             let (since, first) = due.filter(|(since, _)| is_past(*since))?;
             Some((since, self.batch_of(since, first)))
         };

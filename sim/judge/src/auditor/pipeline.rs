@@ -72,11 +72,6 @@ impl Pipeline {
         };
     }
 
-    /// A call waits for the journal.
-    pub(super) fn propose(&mut self, at: Time, ticket: Ticket) {
-        self.proposed.push_back((at, BatchEntry::Call(ticket)));
-    }
-
     /// The server adds an entry of its own.
     pub(super) fn imply(&mut self, at: Time, user: User, implied: Implied) {
         let entry = BatchEntry::Own(Entry::Implied { user, implied });
@@ -189,7 +184,8 @@ impl Pipeline {
                     user,
                     implied: Implied::Read { .. },
                 }) => {
-                    self.acknowledgements.read_again(at, user);
+                    let acknowledgements = &mut self.acknowledgements;
+                    acknowledgements.note(at, user, |state| state.has_read = true);
                 }
                 BatchEntry::Own(_) => queued.push((at, entry)),
             }
@@ -209,29 +205,27 @@ impl Pipeline {
 
     /// When a batch must be formed at the latest, given the next deadline of the state, and the
     /// entry that waits longest. `None` while no batch can be formed.
-    pub(super) fn due(
-        &self,
-        deadline: impl FnOnce() -> Option<Time>,
-    ) -> Option<(Time, Option<&BatchEntry>)> {
+    pub(super) fn due(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
         let free_since = self.free_since().filter(|_| self.is_up)?;
-        let able_since = self.paused.map_or(free_since, |(_, until)| until.max(free_since));
+        let able_since = self
+            .paused
+            .map_or(free_since, |(_, until)| until.max(free_since));
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
         let read = self.acknowledgements.due(self.is_stopping);
         let since = since.into_iter().chain(self.stepped_at);
-        let since = since.chain(deadline()).chain(read);
+        let since = since.chain(deadline).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }
 
     /// Since when an entry waits that a batch could have held, if none is in flight, and the entry.
-    pub(super) fn waited(
-        &self,
-        deadline: impl FnOnce() -> Option<Time>,
-    ) -> Option<(Time, Option<&BatchEntry>)> {
+    pub(super) fn waited(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
         let (due, first) = self.due(deadline)?;
-        let is_paused = self.paused.is_some_and(|(_, until)| until >= self.free_since);
+        let is_paused = self
+            .paused
+            .is_some_and(|(_, until)| until >= self.free_since);
         let since = self.proposed.front().map(|(since, _)| *since);
         Some((since.filter(|_| !is_paused).unwrap_or(due), first))
     }
@@ -323,11 +317,6 @@ impl Acknowledgements {
             state.acknowledged = state.acknowledged.max(after);
             state.delivered = state.delivered.max(after);
         });
-    }
-
-    /// The last *read* entry of the participant was not written.
-    pub(super) fn read_again(&mut self, at: Time, user: User) {
-        self.note(at, user, |state| state.has_read = true);
     }
 
     /// An answer with events up to `cursor` left for the participant.

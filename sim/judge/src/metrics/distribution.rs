@@ -29,13 +29,6 @@ pub struct Distribution {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Distribution {
-    /// No values yet.
-    pub fn new() -> Self {
         #[expect(
             clippy::expect_used,
             reason = "the bounds are constants that the histogram accepts"
@@ -50,7 +43,9 @@ impl Distribution {
             longest_unserved: 0,
         }
     }
+}
 
+impl Distribution {
     /// Records one value.
     pub fn record(&mut self, value: u64) {
         self.histogram.saturating_record(value);
@@ -99,10 +94,9 @@ impl Distribution {
 
     /// The mean of all values; 0 if there is none.
     pub fn mean(&self) -> f64 {
-        if self.count() == 0 {
-            0.0
-        } else {
-            self.sum as f64 / self.count() as f64
+        match self.count() {
+            0 => 0.0,
+            count => self.sum as f64 / count as f64,
         }
     }
 

@@ -238,7 +238,9 @@ pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> (Vec<Stuck>, u64) 
         let (waiting_for, since) = match (waiting.waiting_for.as_str(), claim, in_line) {
             (FOUND, None, Some(since)) => ("a partner in the queue".to_owned(), since),
             (FOUND, ..) => ("a partner".to_owned(), waiting.since),
-            (GRANTED, Some(claim), _) => (format!("the stick of room_{}", claim.room.0), claim.since),
+            (GRANTED, Some(claim), _) => {
+                (format!("the stick of room_{}", claim.room.0), claim.since)
+            }
             (GRANTED, ..) => ("the stick, without a claim".to_owned(), waiting.since),
             _ => (waiting.waiting_for, waiting.since),
         };

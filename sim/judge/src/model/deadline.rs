@@ -167,8 +167,9 @@ impl Model {
     /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
     pub(super) fn pass_numbers(&mut self, down: Span) {
         self.has_lost_life = true;
-        self.participants.pass(|last| pass(last, down));
-        self.rooms.pass(|last| pass(last, down));
+        for last in [&mut self.participants.last, &mut self.rooms.last] {
+            *last = pass(*last, down);
+        }
         for user in self.participants.numbers().into_iter().map(User) {
             let participant = self.participant_mut(user);
             let end = pass(participant.inbox.end, down);
@@ -192,8 +193,8 @@ impl Model {
             false => LAST,
         };
         let numbers = [
-            (Numbered::Users, self.participants.last(), next.user.0),
-            (Numbered::Rooms, self.rooms.last(), next.room.0),
+            (Numbered::Users, self.participants.last, next.user.0),
+            (Numbered::Rooms, self.rooms.last, next.room.0),
         ];
         let inboxes = next.inboxes.iter().filter_map(|(user, next)| {
             let given = self.inbox(*user)?.end;

@@ -49,10 +49,7 @@ pub(crate) fn is_ordered(page: &Page) -> bool {
 }
 
 /// The number of these events that fit into an answer. // 8.5, 12.4
-pub(super) fn fitting<'e>(
-    events: impl Iterator<Item = &'e Arc<Event>>,
-    most: PageLimits,
-) -> usize {
+pub(super) fn fitting<'e>(events: impl Iterator<Item = &'e Arc<Event>>, most: PageLimits) -> usize {
     let (mut count, mut bytes) = (0, 0);
     for event in events.take(most.events) {
         bytes += event.body.message().map_or(0, |(_, text)| text.len());

@@ -12,7 +12,7 @@ use super::deadline::Deadline;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{Body, Model, refuse, refuse_at, refuse_if};
+use super::{Body, Checked, Model, refuse, refuse_at, refuse_if};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -83,11 +83,7 @@ impl Model {
     }
 
     /// Whether the queue has space for a known caller or one that registers. // 6.3 (6)
-    pub(super) fn check_space_in_line(
-        &self,
-        user: Option<User>,
-        interests: &Interests,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_space_in_line(&self, user: Option<User>, interests: &Interests) -> Checked {
         let most = self.config.max_queue;
         let has_partner = || {
             let user = user.filter(|user| !self.is_unused(*user));
@@ -116,8 +112,8 @@ impl Model {
         let naming = match name {
             None => None,
             Some(given) => {
-                let from = participant.address;
-                Some((given, self.check_name(Some(user), from, given)?)) // 6.3 (4)
+                let asker = (Some(user), participant.address);
+                Some((given, self.check_name(asker, given)?)) // 6.3 (4)
             }
         };
         let interests = self.read_interests(interests)?; // 6.3 (5)
@@ -296,18 +292,14 @@ impl Model {
 
     /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
-        let Some(ticket) = self.participant(user).ticket else {
-            return;
-        };
-        let Some(waiter) = self.line.waiters.get_mut(&ticket) else {
-            return;
-        };
-        waiter.patience = None;
-        self.deadlines.set(Deadline::Patience(user), None);
-        if self.is_unused(user) {
-            return;
+        let ticket = self.participant(user).ticket;
+        if let Some(waiter) = ticket.and_then(|ticket| self.line.waiters.get_mut(&ticket)) {
+            waiter.patience = None;
         }
-        if let Some(ticket) = self.partner_of(user, None) {
+        self.deadlines.set(Deadline::Patience(user), None);
+        if !self.is_unused(user)
+            && let Some(ticket) = self.partner_of(user, None)
+        {
             self.pair(user, ticket);
         }
     }

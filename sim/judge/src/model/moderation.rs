@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use chat_types::{Address, Report};
 use sim_model::listing::{self, Listed, Target};
-use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, Room, User, Who};
+use sim_model::protocol::{Code, Decided, EndReason, Reply, Room, User, Who};
 use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Body, Model, refuse, refuse_if};
+use super::{Body, Checked, Model, refuse, refuse_if};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -100,7 +100,7 @@ fn names_of(who: &Who) -> impl Iterator<Item = Key> {
 }
 
 /// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
-fn check_reason(reason: &str) -> Result<(), Refusal> {
+fn check_reason(reason: &str) -> Checked {
     refuse_if(!is_line(reason, MAX_REASON), refuse(Code::InvalidArguments))
 }
 
@@ -165,7 +165,7 @@ impl Model {
         Ok(Reply::Done)
     }
 
-    fn check_user(&self, user: User) -> Result<(), Refusal> {
+    fn check_user(&self, user: User) -> Checked {
         refuse_if(!self.is_registered(user), refuse(Code::UserNotFound))
     }
 
@@ -203,11 +203,13 @@ impl Model {
             }
             Operate::Unban { name } => {
                 let folded = fold(name);
-                let found = self.measures.lift(|key, stored| match (key, &stored.target) {
-                    (Key::Name(name), _) => *name == folded,
-                    (_, Target::Handle(who)) => fold(&who.name) == folded,
-                    (_, Target::Name(_) | Target::Address(_)) => false,
-                });
+                let found = self
+                    .measures
+                    .lift(|key, stored| match (key, &stored.target) {
+                        (Key::Name(name), _) => *name == folded,
+                        (_, Target::Handle(who)) => fold(&who.name) == folded,
+                        (_, Target::Name(_) | Target::Address(_)) => false,
+                    });
                 return Ok(Reply::Lifted { found });
             }
             Operate::MuteAddress { address, reason } => {
@@ -230,7 +232,7 @@ impl Model {
     }
 
     /// Stores measures, if those that are new have space: all count together. // 1
-    fn store(&mut self, measures: BTreeMap<Key, Stored>) -> Result<(), Refusal> {
+    fn store(&mut self, measures: BTreeMap<Key, Stored>) -> Checked {
         let is_new = |key: &&Key| !self.measures.0.contains_key(*key);
         let more = measures.keys().filter(is_new).count();
         let is_full = more > 0 && self.measures.len() + more > self.config.max_bans as usize;
@@ -239,12 +241,7 @@ impl Model {
         Ok(())
     }
 
-    fn store_participant(
-        &mut self,
-        user: User,
-        measure: Measure,
-        reason: &Arc<str>,
-    ) -> Result<(), Refusal> {
+    fn store_participant(&mut self, user: User, measure: Measure, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         self.check_user(user)?;
         let decreed = self.decree(measure, reason);
@@ -253,12 +250,7 @@ impl Model {
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(
-        &mut self,
-        user: User,
-        decreed: listing::Measure,
-        with_id: bool,
-    ) -> Result<(), Refusal> {
+    fn keep(&mut self, user: User, decreed: listing::Measure, with_id: bool) -> Checked {
         let participant = self.participant(user);
         let (handle, who) = (Key::Handle(participant.handle), &participant.who);
         let name = participant.chosen.then_some(&who.name);
@@ -306,12 +298,7 @@ impl Model {
         }
     }
 
-    fn store_address(
-        &mut self,
-        address: Address,
-        measure: Measure,
-        reason: &Arc<str>,
-    ) -> Result<(), Refusal> {
+    fn store_address(&mut self, address: Address, measure: Measure, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         let stored = Stored {
             target: Target::Address(address.0),
@@ -342,7 +329,7 @@ impl Model {
         }
     }
 
-    fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+    fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         self.check_user(user)?;
         self.check_member(user, room, Code::NotInRoom)?;
@@ -361,7 +348,7 @@ impl Model {
         Ok(())
     }
 
-    fn close(&mut self, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+    fn close(&mut self, room: Room, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse(Code::RoomNotFound));

@@ -17,7 +17,7 @@ use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, Restrictio
 use super::deadline::Deadline;
 use super::moderation::Measure;
 use super::participant::Participant;
-use super::{Model, refuse, refuse_at, refuse_if};
+use super::{Asker, Model, refuse, refuse_at, refuse_if};
 
 /// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
@@ -233,15 +233,10 @@ pub(super) type Naming = Option<(BTreeSet<String>, BTreeSet<User>)>;
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
-    pub(super) fn check_name(
-        &self,
-        who: Option<User>,
-        from: u64,
-        name: &str,
-    ) -> Result<Naming, Refusal> {
+    pub(super) fn check_name(&self, asker: Asker, name: &str) -> Result<Naming, Refusal> {
         let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
         refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
-        if let Some(user) = who {
+        if let (Some(user), _) = asker {
             let participant = self.participant(user);
             if *participant.who.name == *name {
                 return Ok(None); // 5.3 (2)
@@ -251,7 +246,7 @@ impl Model {
         let keys = keys(name);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
-        match self.giving_way(&keys, who, from) {
+        match self.giving_way(&keys, asker) {
             Ok(yielding) => Ok(Some((keys, yielding))),
             Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
             Err(Some(silence)) => Err(Refusal::with(Code::NameTaken, silence.0)), // 16.3
@@ -264,8 +259,7 @@ impl Model {
     fn giving_way(
         &self,
         keys: &BTreeSet<String>,
-        who: Option<User>,
-        from: u64,
+        (who, from): Asker,
     ) -> Result<BTreeSet<User>, Option<Span>> {
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
@@ -299,7 +293,7 @@ impl Model {
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
-        self.giving_way(&keys, None, from)
+        self.giving_way(&keys, (None, from))
             .map_err(|_| refuse(Code::UserIdTaken))
     }
 
@@ -355,7 +349,7 @@ impl Model {
         for other in yielding {
             self.forget(other);
         }
-        let number = User(self.participants.last() + 1); // 4.1
+        let number = User(self.participants.last + 1); // 4.1
         *self.by_address.entry(from).or_default() += 1;
         let unused = self.config.unused_timeout;
         let mut participant = Participant::new((handle, reader), from, number, self.now, unused);
@@ -378,7 +372,7 @@ impl Model {
         if let Command::Login { username, room } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
-            let naming = self.check_name(Some(number), from, username)?;
+            let naming = self.check_name((Some(number), from), username)?;
             self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
@@ -426,7 +420,7 @@ impl Model {
         command: &Command,
     ) -> Result<BTreeSet<User>, Refusal> {
         let name = |name| -> Result<BTreeSet<User>, Refusal> {
-            let naming = self.check_name(None, from, name)?;
+            let naming = self.check_name((None, from), name)?;
             Ok(naming.map(|(_, yielding)| yielding).unwrap_or_default())
         };
         match command {
@@ -446,7 +440,7 @@ impl Model {
             }
             Command::Login { username, room } => {
                 let yielding = name(username)?;
-                self.check_join(None, from, room)?;
+                self.check_join((None, from), room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
                     || self.measures.of_address(from) == Some(Measure::Muted)
                     || self.measures.of_name(&keys(username)) == Some(Measure::Muted);

@@ -38,10 +38,9 @@ impl Presence {
 
     /// `None` while a stream is open. // 2.3
     pub(super) const fn deadline(&self) -> Option<Time> {
-        if self.streams > 0 {
-            None
-        } else {
-            Some(self.until)
+        match self.streams {
+            0 => Some(self.until),
+            _ => None,
         }
     }
 }
@@ -84,10 +83,9 @@ impl Model {
     /// How long the participant stays present after a use of its handle. // 2.2 (6)
     fn stays_present(&self, user: User) -> Span {
         let idle = self.config.idle_timeout;
-        if self.participant(user).ticket.is_some() {
-            idle.min(self.config.queue_timeout)
-        } else {
-            idle
+        match self.participant(user).ticket {
+            Some(_) => idle.min(self.config.queue_timeout),
+            None => idle,
         }
     }
 
@@ -200,12 +198,14 @@ impl Model {
     /// The first among these that gives way to a caller from this address. // 5.1
     pub(super) fn first_to_give_way(
         &self,
-        users: impl Iterator<Item = User> + Clone,
+        users: impl Iterator<Item = User>,
         from: u64,
     ) -> Option<User> {
         let yielding = users.filter(|user| self.gives_way(*user, from));
-        self.longest_away(yielding.clone())
-            .or_else(|| yielding.min_by_key(|user| (self.participant(*user).presence.until, *user)))
+        yielding.min_by_key(|user| {
+            let presence = &self.participant(*user).presence;
+            (presence.state != State::Away, presence.until, *user)
+        })
     }
 
     /// The participant among these that has been away longest; `None` if none is away. // 5.1

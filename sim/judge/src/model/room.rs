@@ -10,7 +10,7 @@ use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
 use super::speech::Draft;
 use super::stick::Stick;
-use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
+use super::{Asker, Body, Checked, Event, Model, refuse, refuse_at, refuse_if};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -144,12 +144,10 @@ impl Model {
     pub(super) fn resolve(&self, caller: User, room: Option<Room>) -> Result<Room, Refusal> {
         let participant = self.participant(caller);
         let Some(room) = room else {
-            return match participant.live.as_slice() {
-                [only] => Ok(*only),
-                live => match participant.ended.back() {
-                    Some(last) if live.is_empty() => Err(self.has_ended(*last)),
-                    _ => Err(ambiguous(live)),
-                },
+            return match (participant.live.as_slice(), participant.ended.back()) {
+                ([only], _) => Ok(*only),
+                ([], Some(last)) => Err(self.has_ended(*last)),
+                (live, _) => Err(ambiguous(live)),
             };
         };
         self.check_member(caller, room, Code::RoomNotFound)?;
@@ -168,12 +166,7 @@ impl Model {
 
     /// Whether the participant is in this live room. In an ended one that it does not remember, it is
     /// refused with `forgotten`. // 4.5, 11.3
-    pub(super) fn check_member(
-        &self,
-        user: User,
-        room: Room,
-        forgotten: Code,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_member(&self, user: User, room: Room, forgotten: Code) -> Checked {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse(Code::RoomNotFound));
         };
@@ -182,10 +175,9 @@ impl Model {
                 Err(self.has_ended(room))
             }
             Kind::Ended { .. } => Err(refuse(forgotten)),
-            Kind::Pair { .. } | Kind::Named { .. } => refuse_if(
-                !place.members.contains_key(&user),
-                refuse(Code::NotInRoom),
-            ),
+            Kind::Pair { .. } | Kind::Named { .. } => {
+                refuse_if(!place.members.contains_key(&user), refuse(Code::NotInRoom))
+            }
         }
     }
 
@@ -198,7 +190,7 @@ impl Model {
     }
 
     /// Whether there is space for another room. // 8.1
-    pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
+    pub(super) fn check_space_for_room(&self) -> Checked {
         let taken = self.rooms.len() + self.line.waiters.len() / 2;
         refuse_if(
             taken >= self.config.max_rooms as usize,
@@ -207,12 +199,7 @@ impl Model {
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1
-    pub(super) fn check_join(
-        &self,
-        who: Option<User>,
-        from: u64,
-        name: &str,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_join(&self, (who, from): Asker, name: &str) -> Checked {
         refuse_if(!is_line(name, MAX_NAME), refuse(Code::InvalidArguments))?; // 8.1 (1)
         match self.room_named(name) {
             None => self.check_space_for_room()?, // 8.1 (2)
@@ -233,7 +220,7 @@ impl Model {
     }
 
     /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
-    pub(super) fn check_exists(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn check_exists(&self, name: &str) -> Checked {
         self.room_named(name).map(|_| ()).ok_or(refuse(Code::Muted))
     }
 
@@ -287,7 +274,7 @@ impl Model {
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
-            Some(room) if !(1..=self.rooms.last()).contains(&room.0) => {
+            Some(room) if !(1..=self.rooms.last).contains(&room.0) => {
                 return Err(refuse(Code::RoomNotFound));
             }
             Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),

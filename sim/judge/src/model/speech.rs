@@ -12,7 +12,7 @@ use sim_model::protocol::{
 use super::inbox::{PageLimits, fitting};
 use super::names::says_something;
 use super::room::{Kind, Turn};
-use super::{Body, Event, Model, State, refuse, refuse_at, refuse_if};
+use super::{Body, Checked, Model, State, refuse, refuse_at, refuse_if};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -32,7 +32,7 @@ fn is_longer(text: &str, most: u32) -> bool {
 
 impl Model {
     /// Whether the caller may speak. // 7.6
-    fn check_floor(&self, turn @ (user, room, _): Turn) -> Result<(), Refusal> {
+    fn check_floor(&self, turn @ (user, room, _): Turn) -> Checked {
         refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.6 (1)
         self.check_epoch(turn)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
@@ -43,7 +43,7 @@ impl Model {
     }
 
     /// Whether a text is a valid message. // 8.4
-    fn check_message(&self, text: &str) -> Result<(), Refusal> {
+    fn check_message(&self, text: &str) -> Checked {
         refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
         let most = self.config.max_message;
         refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
@@ -125,20 +125,19 @@ impl Model {
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
     }
 
-    /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
-    /// that fit into one answer; and whether there are older ones. // 8.5
+    /// `history` shows a reader the newest `limit` messages below `before` that fit into one answer,
+    /// oldest first. // 8.5
     pub(crate) fn history(
         &self,
-        room: Room,
         reader: User,
-        before: Option<u64>,
+        room: Option<Room>,
+        before: Option<RoomSeq>,
         limit: usize,
-    ) -> (Vec<&Arc<Event>>, bool) {
-        let place = self.rooms.get(room.0);
-        let mut shown: Vec<_> = place
-            .into_iter()
-            .flat_map(|place| place.history.iter().rev())
-            .filter(|event| before.is_none_or(|before| event.room_seq.0 < before))
+    ) -> Result<Answer, Refusal> {
+        let room = self.resolve(reader, room)?;
+        let kept = self.place(room).history.iter().rev();
+        let mut shown: Vec<_> = kept
+            .filter(|event| before.is_none_or(|before| event.room_seq < before))
             .filter(|event| {
                 let message = event.body.message();
                 message.is_some_and(|(sender, _)| !self.blocks(sender, reader))
@@ -147,8 +146,11 @@ impl Model {
         let count = fitting(shown.iter().copied(), self.limits(limit));
         let more = shown.len() > count;
         shown.truncate(count);
-        shown.reverse();
-        (shown, more)
+        Ok(Answer::History {
+            room,
+            messages: shown.into_iter().rev().cloned().collect(),
+            more,
+        })
     }
 
     /// The limits of an answer for which this number of events was requested. // 8.5, 12.4
@@ -180,23 +182,6 @@ impl Model {
             State::Grace => Attendance::Reconnecting,
             State::Away => Attendance::Away,
         }
-    }
-
-    /// `history`. // 8.5
-    pub(crate) fn read_history(
-        &self,
-        reader: User,
-        room: Option<Room>,
-        before: Option<RoomSeq>,
-        limit: usize,
-    ) -> Result<Answer, Refusal> {
-        let room = self.resolve(reader, room)?;
-        let (messages, more) = self.history(room, reader, before.map(|before| before.0), limit);
-        Ok(Answer::History {
-            room,
-            messages: messages.into_iter().cloned().collect(),
-            more,
-        })
     }
 
     /// The notices in the answer to a check: by room in the order of joining, and within a room by

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use chat_types::{Epoch, Span, Time};
-use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
+use sim_model::protocol::{Code, Decided, Reply, Room, User};
 
 use super::deadline::Deadline;
 use super::room::{Kind, Turn};
-use super::{Body, Model, refuse, refuse_if};
+use super::{Body, Checked, Model, refuse, refuse_if};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Model {
     }
 
     /// Refuses a stale epoch. // 7.5
-    pub(super) fn check_epoch(&self, (user, room, epoch): Turn) -> Result<(), Refusal> {
+    pub(super) fn check_epoch(&self, (user, room, epoch): Turn) -> Checked {
         let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
         refuse_if(!fresh, refuse(Code::StickRequired))
     }

@@ -90,10 +90,6 @@ impl<'a> StickReplay<'a> {
         }
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "no other event releases the stick"
-    )]
     fn step(&mut self, room_seq: u64, findings: &mut Findings) {
         let holes = room_seq.saturating_sub(self.last.saturating_add(1));
         if holes > 0 {
@@ -109,11 +105,11 @@ impl<'a> StickReplay<'a> {
         if let Some(seen) = self.observations.rooms.get(&place) {
             if let Some((push, release)) = push {
                 findings.exercise(HELD, 1);
-                let released = match &seen.event.body {
-                    Body::StickReleased { user, epoch } => Some((user.id, epoch.0)),
-                    _ => None,
-                };
-                if released != release {
+                let is_released = matches!(
+                    &seen.event.body,
+                    Body::StickReleased { user, epoch } if Some((user.id, epoch.0)) == release
+                );
+                if !is_released {
                     findings.contradict(HELD, seen.at, [push, seen.fact()]);
                 }
             }

@@ -454,7 +454,9 @@ impl Auditor {
     /// The participant reads: this implies a *seen* entry if its presence needs one.
     fn record_sign_of_life(&mut self, user: User) {
         if self.model.wants_seen(user, self.at) {
-            self.pipeline.acknowledgements.record_sign_of_life(self.at, user);
+            self.pipeline
+                .acknowledgements
+                .record_sign_of_life(self.at, user);
         }
     }
 

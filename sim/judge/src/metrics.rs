@@ -76,8 +76,8 @@ pub struct Metrics {
     turns: Shares,
     matches: Shares,
     healed_at: Option<Time>,
-    /// Users that never got in, by the reason.
-    left_out: BTreeMap<&'static str, u64>,
+    /// Users that never got in, by the code of their last refusal, or `unanswered`.
+    pub left_out: BTreeMap<&'static str, u64>,
     /// The counts of messages as their senders and receivers observed them. They are of one run.
     pub(crate) counts: Counts,
     /// The most times that any user was overtaken during one wait in the queue.
@@ -87,9 +87,12 @@ pub struct Metrics {
     queue_waits: UserWaits,
     stick_waits: UserWaits,
     refusals: BTreeMap<&'static str, u64>,
-    pub(crate) let_off: LetOffResult,
-    calls: u64,
-    unanswered: u64,
+    /// The users that did not do all of their flow for a reason that is no fault.
+    pub let_off: LetOffResult,
+    /// The number of calls of any kind, without retries.
+    pub calls: u64,
+    /// The number of calls without an answer.
+    pub unanswered: u64,
     retries: u64,
 }
 
@@ -275,30 +278,6 @@ impl Metrics {
     /// The number of users.
     pub(crate) fn users(&self) -> u64 {
         self.merged_users + self.users.len() as u64
-    }
-
-    /// The number of calls of any kind, without retries.
-    #[must_use]
-    pub const fn calls(&self) -> u64 {
-        self.calls
-    }
-
-    /// The users that did not do all of their flow for a reason that is no fault.
-    #[must_use]
-    pub const fn let_off(&self) -> LetOffResult {
-        self.let_off
-    }
-
-    /// The number of calls without an answer.
-    #[must_use]
-    pub const fn unanswered(&self) -> u64 {
-        self.unanswered
-    }
-
-    /// Users that never got in, by the code of their last refusal, or `unanswered`.
-    #[must_use]
-    pub const fn left_out(&self) -> &BTreeMap<&'static str, u64> {
-        &self.left_out
     }
 
     /// The sender meant to send a message then, as its answer says now.

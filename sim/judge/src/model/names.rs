@@ -1,11 +1,11 @@
 //! Rules for lines of text, look-alikes, the ownership of names, and registration: the calls of a new
 //! caller that create a participant. // 5.1 to 5.4
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 use chat_types::{Address, Caller, Command, EnterQueue, SecretHash, Span};
-use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, User, Who};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
@@ -14,10 +14,12 @@ use unicode_properties::{
 use unicode_security::confusable_detection::skeleton;
 use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
+use super::breaks::StressState;
 use super::deadline::Deadline;
 use super::moderation::Measure;
-use super::participant::Participant;
-use super::{Asker, Model, refuse, refuse_at, refuse_if};
+use super::participant::{Keys, Participant};
+use super::presence::{Presence, State};
+use super::{Asker, Inbox, Model, refuse, refuse_at, refuse_if};
 
 /// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
@@ -351,18 +353,43 @@ impl Model {
         }
         let number = User(self.participants.last + 1); // 4.1
         *self.by_address.entry(from).or_default() += 1;
-        let unused = self.config.unused_timeout;
-        let mut participant = Participant::new((handle, reader), from, number, self.now, unused);
+        let mut participant = Participant {
+            handle,
+            reader,
+            address: from,
+            who: Arc::new(Who {
+                id: number,
+                chosen_id: None,
+                name: number.to_string().into(),
+            }),
+            chosen: false,
+            presence: Presence {
+                state: State::Unused,
+                until: self.now + self.config.unused_timeout, // 2.4
+                streams: 0,
+            },
+            live: Vec::new(),
+            pair: None,
+            ended: VecDeque::new(),
+            last_partner: None,
+            blocked: BTreeSet::new(),
+            muted: kept == Some(Measure::Muted), // 11.4
+            inbox: Inbox::default(),
+            keys: Keys::default(),
+            stress_state: StressState::calm(self.now),
+            held: Vec::new(),
+            ticket: None,
+            grown: false,
+        };
         if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..
         }) = command
         {
             Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
             let keys = keys(id);
-            participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
+            participant.muted |= self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
             self.add_keys(number, keys);
         }
-        participant.muted |= kept == Some(Measure::Muted); // 11.4
         let deadline = participant.presence.deadline();
         self.deadlines.set(Deadline::Presence(number), deadline);
         self.add_keys(number, keys(&participant.who.name));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{RequestKey, SecretHash, Span, Time};
+use chat_types::{RequestKey, SecretHash, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Decided, Room, User, Who};
 
@@ -43,42 +43,6 @@ pub(super) struct Participant {
     pub(super) ticket: Option<u64>,
     /// Whether the inbox grew since `take_grown` was last called.
     pub(super) grown: bool,
-}
-
-impl Participant {
-    /// A new participant. // 5.1, 2.4
-    pub(super) fn new(
-        (handle, reader): (SecretHash, SecretHash),
-        address: u64,
-        number: User,
-        now: Time,
-        unused: Span,
-    ) -> Self {
-        Self {
-            handle,
-            reader,
-            address,
-            who: Arc::new(Who {
-                id: number,
-                chosen_id: None,
-                name: number.to_string().into(),
-            }),
-            chosen: false,
-            presence: Presence::registered(now + unused),
-            live: Vec::new(),
-            pair: None,
-            ended: VecDeque::new(),
-            last_partner: None,
-            blocked: BTreeSet::new(),
-            muted: false,
-            inbox: Inbox::default(),
-            keys: Keys::default(),
-            stress_state: StressState::calm(now),
-            held: Vec::new(),
-            ticket: None,
-            grown: false,
-        }
-    }
 }
 
 /// Whether either of the two blocked the other. // 11.1

@@ -28,14 +28,6 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) const fn registered(until: Time) -> Self {
-        Self {
-            state: State::Unused,
-            until,
-            streams: 0,
-        }
-    }
-
     /// `None` while a stream is open. // 2.3
     pub(super) const fn deadline(&self) -> Option<Time> {
         match self.streams {

@@ -123,7 +123,7 @@ impl Merged {
         }
         let (stuck, users) = (outcome.stuck.len() as u64, outcome.users);
         self.rest.add(seed, stuck, users);
-        let left_out = outcome.metrics.left_out().values().sum();
+        let left_out = outcome.metrics.left_out.values().sum();
         self.left_out.add(seed, left_out, users);
         for stuck in outcome.stuck {
             self.stuck.push(Stuck { seed, ..stuck });
@@ -195,7 +195,11 @@ impl Merged {
 
     /// The users that never got in.
     fn left_out(&self, plan: &Plan) -> LeftOutResult {
-        let why = self.metrics().map(Metrics::left_out).into_iter().flatten();
+        let why = self
+            .metrics()
+            .map(|metrics| &metrics.left_out)
+            .into_iter()
+            .flatten();
         let why = why.map(|(why, users)| ((*why).to_owned(), *users));
         let allowed = match expects_refusals_at_the_door(plan) {
             true => Ratio::new(1, 1).unwrap_or_default(),
@@ -242,8 +246,8 @@ impl Merged {
             wall_ms: wall.as_secs_f64() * 1_000.0,
             users: self.users,
             steps: self.steps,
-            calls: measured.map_or(0, Metrics::calls),
-            unanswered: measured.map_or(0, Metrics::unanswered),
+            calls: measured.map_or(0, |metrics| metrics.calls),
+            unanswered: measured.map_or(0, |metrics| metrics.unanswered),
             counts: self.counts,
             properties,
             sometimes,
@@ -255,7 +259,7 @@ impl Merged {
             refusals: measured.map(Metrics::refusals).unwrap_or_default(),
             rest,
             left_out,
-            let_off: measured.map(Metrics::let_off).unwrap_or_default(),
+            let_off: measured.map(|metrics| metrics.let_off).unwrap_or_default(),
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
             violations: self.violations.items,

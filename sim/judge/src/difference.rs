@@ -172,14 +172,7 @@ impl EventPosition {
         owed: Option<Arc<Event>>,
         seen: Option<Event>,
     ) -> Self {
-        Self {
-            reader: Some(reader),
-            seq,
-            owed,
-            seen,
-            skipped: false,
-            repeated: false,
-        }
+        Self::between([].iter(), [].iter(), (Some(reader), seq), (owed, seen))
     }
 
     /// What the entry of this position posted in place of the expected event with this index.

@@ -317,14 +317,6 @@ impl Metrics {
     ) {
         let (at, agent) = (record.at, record.agent);
         let is_unsure = self.end_call(record, call, outcome);
-        if speaks(op) {
-            match outcome {
-                Ok(Response::Done(Reply::Sent { .. })) => self.counts.accepted += 1,
-                // The last attempt was refused as retryable; an earlier one may have been accepted.
-                Err(refusal) if refusal.is_retryable() && is_unsure => {}
-                Ok(_) | Err(_) => self.counts.refused += 1,
-            }
-        }
         if op.kind() == OpKind::Check {
             self.waits(agent).bytes += CHECK_ANSWER;
         }
@@ -348,6 +340,7 @@ impl Metrics {
                 if op.kind() == OpKind::Push {
                     self.waits(agent).holds = false;
                 }
+                self.counts.accepted += 1;
                 self.sent(*room, room_seq.0, (agent, intended));
             }
             Ok(Response::Done(Reply::Stick {
@@ -365,7 +358,9 @@ impl Metrics {
             }
             Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(refusal) => {
+                // The last attempt was refused as retryable; an earlier one may have been accepted.
                 if !(is_unsure && refusal.is_retryable()) {
+                    self.counts.refused += u64::from(speaks(op));
                     *self.refusals.entry(refusal.code).or_default() += 1;
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }

@@ -22,9 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use chat_types::{
-    Caller, Command, Config, EnterQueue, Entry, Implied, Report, RequestKey, SecretHash, Time,
-};
+use chat_types::{Caller, Command, Config, Entry, Implied, Report, RequestKey, SecretHash, Time};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
@@ -322,11 +320,7 @@ impl Model {
     /// Decides a command of a known caller.
     fn decide(&mut self, user: User, command: &Command) -> Decided {
         match command {
-            Command::EnterQueue(EnterQueue {
-                display_name,
-                interests,
-                ..
-            }) => self.enter_queue(user, display_name.as_ref(), interests),
+            Command::EnterQueue(entry) => self.enter_queue(user, entry),
             Command::LeaveQueue => self.leave_queue(user),
             Command::Login { username, room } => self.login(user, username, room),
             Command::SendMessage { room, text, epoch } => {

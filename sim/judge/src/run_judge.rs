@@ -15,7 +15,8 @@ use crate::metrics::{Metrics, stuck};
 /// The judge of a run and its metrics. They do not change the run.
 #[derive(Clone, Debug)]
 pub struct RunJudge {
-    judge: Judge,
+    /// The judge.
+    pub judge: Judge,
     metrics: Metrics,
 }
 
@@ -65,12 +66,6 @@ impl RunJudge {
     pub fn by(judge: Judge, plan: &Plan) -> Self {
         let metrics = Metrics::of(plan);
         Self { judge, metrics }
-    }
-
-    /// Whether the entries of the journal so far have an equal for all that clients received.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.judge.is_complete()
     }
 
     /// Ends the run of this plan, and returns its outcome.

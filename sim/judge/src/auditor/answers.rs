@@ -8,7 +8,7 @@ use sim_model::protocol::{
 };
 use sim_model::server::{Call, Implied, Reader, Ticket};
 
-use super::in_flight::{NEVER, Pending, Stage};
+use super::in_flight::{NEVER, Pending, Stage, Stream};
 use super::{Auditor, first_difference, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
@@ -105,8 +105,15 @@ impl Auditor {
         }
         let end = self.model.inbox_end(user);
         let cursor = after.map_or(call.end, |after| after.0.min(call.end));
-        self.in_flight
-            .open(self.at, ticket, (user, *reader), (cursor, end));
+        let stream = Stream {
+            user,
+            cursor,
+            reader: *reader,
+            is_writable: true,
+            is_behind: cursor < end,
+            is_over: false,
+        };
+        self.in_flight.open(self.at, ticket, stream);
         if let Some(shown) = shown.filter(|shown| *shown != cursor) {
             let page = |from: u64| (from, from, from < end);
             let difference = Difference::Reach {

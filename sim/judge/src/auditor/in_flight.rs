@@ -99,10 +99,10 @@ pub(super) struct Stream {
     pub(super) cursor: u64,
     /// Who opened it.
     pub(super) reader: Reader,
-    is_writable: bool,
-    is_behind: bool,
+    pub(super) is_writable: bool,
+    pub(super) is_behind: bool,
     /// Whether its participant is forgotten, so that the stream must end.
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 /// A notice for a stream, and the instant since when it is due.
@@ -335,23 +335,10 @@ impl InFlight {
             + self.calls.values().filter(is_its).count()
     }
 
-    pub(super) fn open(
-        &mut self,
-        at: Time,
-        ticket: Ticket,
-        (user, reader): (User, Reader),
-        (cursor, end): (u64, u64),
-    ) {
-        let stream = Stream {
-            user,
-            cursor,
-            reader,
-            is_writable: true,
-            is_behind: cursor < end,
-            is_over: false,
-        };
+    pub(super) fn open(&mut self, at: Time, ticket: Ticket, stream: Stream) {
         self.due.push_back((at, ticket));
-        self.streams_of.entry(user).or_default().push(ticket);
+        let streams = self.streams_of.entry(stream.user).or_default();
+        streams.push(ticket);
         self.streams.insert(ticket, stream);
     }
 

@@ -22,6 +22,7 @@ pub struct Distribution {
     histogram: Histogram<u64>,
     sum: u64,
     max: u64,
+    /// How many values are lengths so far, of what has begun and not ended.
     unfinished: u64,
     unserved: u64,
     longest_unserved: u64,
@@ -51,12 +52,6 @@ impl Distribution {
         self.histogram.saturating_record(value);
         self.sum = self.sum.saturating_add(value);
         self.max = self.max.max(value);
-    }
-
-    /// Records the length so far of something that has begun and not ended.
-    pub fn record_unfinished(&mut self, value: u64) {
-        self.record(value);
-        self.unfinished += 1;
     }
 
     /// Counts the length of something that ended in another way than what is measured. It is no value.
@@ -135,11 +130,8 @@ impl Measurements {
 
     pub(crate) fn add(&mut self, sample: Sample) {
         let distribution = self.of(sample.what);
-        if sample.open {
-            distribution.record_unfinished(sample.took);
-        } else {
-            distribution.record(sample.took);
-        }
+        distribution.record(sample.took);
+        distribution.unfinished += u64::from(sample.open);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::config::Matching;
-use chat_types::{Span, Time};
+use chat_types::{EnterQueue, Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User, WasWaiting};
 
 use super::breaks::Draws;
@@ -97,26 +97,21 @@ impl Model {
     }
 
     /// `enter_queue` of a known caller. // 6.3
-    pub(super) fn enter_queue(
-        &mut self,
-        user: User,
-        name: Option<&Arc<str>>,
-        interests: &[Arc<str>],
-    ) -> Decided {
+    pub(super) fn enter_queue(&mut self, user: User, entry: &EnterQueue) -> Decided {
         let participant = self.participant(user);
         refuse_if(participant.ticket.is_some(), refuse(Code::AlreadyWaiting))?; // 6.3 (1)
         refuse_if(participant.pair.is_some(), refuse(Code::AlreadyChatting))?; // 6.3 (2)
         let most = self.config.max_rooms_each;
         let is_full = participant.live.len() >= most as usize;
         refuse_if(is_full, refuse_at(Code::RoomFull, most))?; // 6.3 (3)
-        let naming = match name {
+        let naming = match &entry.display_name {
             None => None,
             Some(given) => {
                 let asker = (Some(user), participant.address);
                 Some((given, self.check_name(asker, given)?)) // 6.3 (4)
             }
         };
-        let interests = self.read_interests(interests)?; // 6.3 (5)
+        let interests = self.read_interests(&entry.interests)?; // 6.3 (5)
         self.check_space_in_line(Some(user), &interests)?; // 6.3 (6)
         self.check_space_for_room()?; // 6.3 (7)
 

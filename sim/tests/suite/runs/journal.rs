@@ -13,10 +13,9 @@ use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Body, Gap, InboxEvent, Outcome, Page, Reply, Response, User};
 use sim_model::server::ServerRecord;
-use sim_search::explore::vary;
 use sim_search::seed::run_seed;
 
-use super::witness::shipped;
+use super::witness::{accuses_no_variation, shipped};
 
 /// The judge, as the receiver of records.
 type Judging<'j> = &'j mut dyn FnMut(&Record<'_>);
@@ -100,23 +99,9 @@ fn it_accuses_no_shipped_scenario_and_judges_each_property() {
     }
 }
 
-/// The number of variations of each scenario.
-const SEEDS: u64 = 10;
-
 #[test]
 fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
-    let mut passed = 0;
-    for plan in shipped() {
-        for seed in 0..SEEDS {
-            let varied = vary(&plan, seed);
-            if let Some(judged) = judged(&varied.plan, seed, None) {
-                let drew = varied.drew();
-                assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);
-                passed += 1;
-            }
-        }
-    }
-    assert!(passed > 0, "no run passed");
+    accuses_no_variation(10, |plan, seed| judged(plan, seed, None));
 }
 
 fn scenario(name: &str) -> Plan {

@@ -331,7 +331,7 @@ impl Auditor {
             let refusal = Err(unknown_handle());
             self.in_flight.forgotten(since, user, &refusal);
             self.long_polls.end(user);
-            self.pipeline.acknowledgements.forget(user);
+            self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
         let grown = self.model.take_grown();
@@ -454,9 +454,7 @@ impl Auditor {
     /// The participant reads: this implies a *seen* entry if its presence needs one.
     fn record_sign_of_life(&mut self, user: User) {
         if self.model.wants_seen(user, self.at) {
-            self.pipeline
-                .acknowledgements
-                .record_sign_of_life(self.at, user);
+            self.pipeline.reads.record_sign_of_life(self.at, user);
         }
     }
 

@@ -197,10 +197,8 @@ impl EventPosition {
             let seen = seen.as_ref();
             seen.is_some_and(|seen| event.room == seen.room && is_alike(&event.body, &seen.body))
         };
-        let is_place = |event: &Event| {
-            let seen = seen.as_ref();
-            seen.is_some_and(|seen| event.room_seq == seen.room_seq)
-        };
+        let is_place =
+            |event: &Event| seen.as_ref().map(|seen| seen.room_seq) == Some(event.room_seq);
         Self {
             reader,
             seq,

@@ -157,9 +157,8 @@ impl Metrics {
             }
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
             ClientEvent::StreamClosed => {
-                self.waits(record.agent)
-                    .disconnected_at
-                    .get_or_insert(record.at);
+                let waits = self.waits(record.agent);
+                waits.disconnected_at.get_or_insert(record.at);
             }
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
         }

@@ -165,9 +165,8 @@ impl Reconciler {
         if *entry == Entry::Stepped {
             self.leave_held_unjudged();
         }
-        let grown = self
-            .auditor
-            .committed((position, at), at, (entry, None, said));
+        let committed = (entry, None, said);
+        let grown = self.auditor.committed((position, at), at, committed);
         if let Some(found) = &mut self.auditor.found {
             found.at = Time(found.at.since(self.began).0);
             return;

@@ -347,16 +347,17 @@ impl SeriesRecorder {
     }
 
     fn received(&mut self, at: Span, agent: Agent, saw: InboxEvent<'_>) {
-        match (saw, saw.body()) {
-            (_, Some(Body::Message { .. })) => self.state(agent).row.received += 1,
-            (_, Some(Body::Found(_))) => self.line(agent, at, false),
-            (InboxEvent::Gap(gap), _) => {
+        let is_matched = match saw {
+            InboxEvent::Gap(gap) => {
                 let mut rooms = gap.rooms.iter();
-                if rooms.any(|lost| lost.you == Some(Membership::Matched)) {
-                    self.line(agent, at, false);
-                }
+                rooms.any(|lost| lost.you == Some(Membership::Matched))
             }
-            _ => {}
+            InboxEvent::Event(event) => matches!(event.body, Body::Found(_)),
+        };
+        if is_matched {
+            self.line(agent, at, false);
+        } else if let Some(Body::Message { .. }) = saw.body() {
+            self.state(agent).row.received += 1;
         }
     }
 

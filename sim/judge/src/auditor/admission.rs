@@ -10,7 +10,7 @@ use sim_model::protocol::{
 };
 use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
-use super::in_flight::{Pending, Stage, command_of, held_until, is_break, name_of};
+use super::in_flight::{Pending, Stage, Staged, command_of, held_until, is_break, name_of};
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
 use crate::model::{Checked, Owed, refuse_at, refuse_if};
@@ -231,11 +231,7 @@ impl Auditor {
         Ok(user)
     }
 
-    fn admit_stream(
-        &mut self,
-        user: User,
-        (reader, after): (Reader, Option<Seq>),
-    ) -> Result<Stage, Refusal> {
+    fn admit_stream(&mut self, user: User, (reader, after): (Reader, Option<Seq>)) -> Staged {
         let after = self.cursor(user, after)?;
         if let Reader::ReaderId(_) = reader {
             // It opens at once, or is refused. // 12.7
@@ -246,19 +242,12 @@ impl Auditor {
         }
         self.journal_takes()?;
         if let Some(after) = after {
-            self.pipeline
-                .acknowledgements
-                .acknowledge(self.at, user, after);
+            self.pipeline.reads.acknowledge(self.at, user, after);
         }
         Ok(Stage::Proposed)
     }
 
-    fn admit_read(
-        &mut self,
-        ticket: Ticket,
-        user: User,
-        (reader, read): (Reader, Read),
-    ) -> Result<Stage, Refusal> {
+    fn admit_read(&mut self, ticket: Ticket, user: User, (reader, read): (Reader, Read)) -> Staged {
         if let Reader::ReaderId(_) = reader {
             return match read {
                 Read::Check { after, .. } => self.peeked(user, after),

@@ -8,7 +8,7 @@ use sim_model::protocol::{
 };
 use sim_model::server::{Call, Implied, Reader, Ticket};
 
-use super::in_flight::{NEVER, Pending, Stage, Stream};
+use super::in_flight::{NEVER, Pending, Stage, Staged, Stream};
 use super::{Auditor, first_difference, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
@@ -156,12 +156,10 @@ impl Auditor {
         ticket: Ticket,
         user: User,
         (after, wait): (Option<Seq>, Span),
-    ) -> Result<Stage, Refusal> {
+    ) -> Staged {
         let after = self.cursor(user, after)?;
         if let Some(after) = after {
-            self.pipeline
-                .acknowledgements
-                .acknowledge(self.at, user, after);
+            self.pipeline.reads.acknowledge(self.at, user, after);
         }
         let start = self.start(user, after);
         if let Some(earlier) = self.long_polls.end(user) {
@@ -179,7 +177,7 @@ impl Auditor {
     }
 
     /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
-    pub(super) fn peeked(&self, user: User, after: Option<Seq>) -> Result<Stage, Refusal> {
+    pub(super) fn peeked(&self, user: User, after: Option<Seq>) -> Staged {
         let after = self.cursor(user, after)?;
         let (start, due_at) = (self.start(user, after), self.at);
         Ok(Stage::Reading { start, due_at })
@@ -188,7 +186,7 @@ impl Auditor {
     /// The position after which a check reads.
     fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, |inbox| inbox.delivered);
-        after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
+        after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))
     }
 
     /// A cursor, which is no further than the end of the participant's inbox. One that a lost life
@@ -219,9 +217,7 @@ impl Auditor {
         } = *call.ask
         {
             let delivered = page.cursor.0;
-            self.pipeline
-                .acknowledgements
-                .deliver(self.at, user, delivered);
+            self.pipeline.reads.deliver(self.at, user, delivered);
         }
         self.tally.add(Comparison::Page);
         let most = self.model.limits(CHECK_MAX);

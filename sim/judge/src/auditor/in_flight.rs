@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Command, Notice, Outcome, Reply, Response, Room, User};
+use sim_model::protocol::{Command, Notice, Outcome, Refusal, Reply, Response, Room, User};
 use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
 use crate::difference::{CallSummary, Due};
@@ -46,6 +46,9 @@ pub(super) enum Stage {
     /// waits.
     Reading { start: u64, due_at: Time },
 }
+
+/// The first stage of a call, or its refusal before the journal.
+pub(super) type Staged = Result<Stage, Refusal>;
 
 impl Pending {
     /// The call, for differences.

@@ -263,7 +263,7 @@ impl Auditor {
 
     /// What is due while no entry waits.
     fn reading_or_deadline(&self, since: Time) -> Due {
-        let implied = self.pipeline.acknowledgements.first();
+        let implied = self.pipeline.reads.first();
         match (self.model.next_deadline(), implied) {
             (Some((at, deadline)), implied) if at <= since || implied.is_none() => {
                 Due::Deadline(deadline)

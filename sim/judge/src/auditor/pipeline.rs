@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Span = Span::secs(1);
 pub(super) struct Pipeline {
     pub(super) proposed: VecDeque<(Time, BatchEntry)>,
     pub(super) in_flight: VecDeque<BatchEntry>,
-    pub(super) acknowledgements: Acknowledgements,
+    pub(super) reads: Acknowledgements,
     /// Whether the server is up.
     pub(super) is_up: bool,
     /// The pause after the last append, if it failed, and the end of the pause.
@@ -146,7 +146,7 @@ impl Pipeline {
             let entry = Entry::Implied { user, implied };
             self.in_flight.push_back(BatchEntry::Own(entry));
         };
-        self.acknowledgements.take(max_batch, give);
+        self.reads.take(max_batch, give);
         first
     }
 
@@ -178,14 +178,13 @@ impl Pipeline {
                     user,
                     implied: Implied::Seen { waiting: None },
                 }) => {
-                    self.acknowledgements.record_sign_of_life(at, user);
+                    self.reads.record_sign_of_life(at, user);
                 }
                 BatchEntry::Own(Entry::Implied {
                     user,
                     implied: Implied::Read { .. },
                 }) => {
-                    let acknowledgements = &mut self.acknowledgements;
-                    acknowledgements.note(at, user, |state| state.has_read = true);
+                    self.reads.note(at, user, |state| state.has_read = true);
                 }
                 BatchEntry::Own(_) => queued.push((at, entry)),
             }
@@ -207,25 +206,22 @@ impl Pipeline {
     /// entry that waits longest. `None` while no batch can be formed.
     pub(super) fn due(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
         let free_since = self.free_since().filter(|_| self.is_up)?;
-        let able_since = self
-            .paused
-            .map_or(free_since, |(_, until)| until.max(free_since));
+        let paused_until = self.paused.map_or(Time(0), |(_, until)| until);
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
-        let read = self.acknowledgements.due(self.is_stopping);
+        let read = self.reads.due(self.is_stopping);
         let since = since.into_iter().chain(self.stepped_at);
         let since = since.chain(deadline).chain(read);
         let since = since.min()?;
-        Some((since.max(able_since), first.map(|(_, entry)| entry)))
+        let since = since.max(free_since).max(paused_until);
+        Some((since, first.map(|(_, entry)| entry)))
     }
 
     /// Since when an entry waits that a batch could have held, if none is in flight, and the entry.
     pub(super) fn waited(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
         let (due, first) = self.due(deadline)?;
-        let is_paused = self
-            .paused
-            .is_some_and(|(_, until)| until >= self.free_since);
+        let is_paused = matches!(self.paused, Some((_, until)) if until >= self.free_since);
         let since = self.proposed.front().map(|(since, _)| *since);
         Some((since.filter(|_| !is_paused).unwrap_or(due), first))
     }
@@ -241,7 +237,7 @@ impl Pipeline {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
         let taken = proposed.or(self.in_flight.front()).cloned();
         taken.or_else(|| {
-            let (user, implied) = self.acknowledgements.first()?;
+            let (user, implied) = self.reads.first()?;
             Some(BatchEntry::Own(Entry::Implied { user, implied }))
         })
     }

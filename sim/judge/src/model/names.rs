@@ -269,10 +269,8 @@ impl Model {
             return Err(None);
         }
         let holders: BTreeSet<User> = others().filter_map(owner).collect();
-        if holders
-            .iter()
-            .any(|user| self.participant(*user).address != from)
-        {
+        let is_of_another = |user: &User| self.participant(*user).address != from;
+        if holders.iter().any(is_of_another) {
             return Err(Some(self.config.forget_after));
         }
         let staying = holders.iter().filter(|user| !self.gives_way(**user, from));

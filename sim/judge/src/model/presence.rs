@@ -72,6 +72,15 @@ impl Model {
         self.deadlines.set(Deadline::Presence(user), after);
     }
 
+    /// The participant's presence is in this state from now on, for so long.
+    fn enter(&mut self, user: User, state: State, stays: Span) {
+        let until = self.now + stays;
+        self.change_presence(user, |presence| {
+            presence.state = state;
+            presence.until = until;
+        });
+    }
+
     /// How long the participant stays present after a use of its handle. // 2.2 (6)
     fn stays_present(&self, user: User) -> Span {
         let idle = self.config.idle_timeout;
@@ -92,11 +101,7 @@ impl Model {
     /// Renews presence. // 2.5
     pub(super) fn seen(&mut self, user: User) {
         let before = self.participant(user).presence.state;
-        let until = self.now + self.config.idle_timeout;
-        self.change_presence(user, |presence| {
-            presence.state = State::Present;
-            presence.until = until;
-        });
+        self.enter(user, State::Present, self.config.idle_timeout);
         match before {
             State::Unused | State::Present => {}
             State::Grace => {
@@ -138,14 +143,8 @@ impl Model {
 
     /// The last stream closed, or the server went down while it was open. // 9.2, 2.6
     pub(super) fn lose_last_stream(&mut self, user: User) {
-        let until = self.now + self.config.reconnect_grace;
-        self.change_presence(user, |presence| {
-            *presence = Presence {
-                state: State::Grace,
-                until,
-                streams: 0,
-            };
-        });
+        self.participant_mut(user).presence.streams = 0;
+        self.enter(user, State::Grace, self.config.reconnect_grace);
         if let Some(room) = self.participant(user).pair {
             self.post(room, Body::PartnerAway(self.who(user)), Some(user));
         }
@@ -165,11 +164,7 @@ impl Model {
 
     /// The participant goes away. // 9.3
     fn go_away(&mut self, user: User) {
-        let until = self.now + self.config.forget_after;
-        self.change_presence(user, |presence| {
-            presence.state = State::Away;
-            presence.until = until;
-        });
+        self.enter(user, State::Away, self.config.forget_after);
         self.leave_line(user);
         for room in self.participant(user).live.clone() {
             if self.is_pair(room) {

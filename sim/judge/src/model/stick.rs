@@ -88,9 +88,9 @@ impl Model {
                 0
             }
         };
-        let (holder, epoch, lease_until) = self
-            .holder_of(room)
-            .expect("the stick is held: the caller holds it or waits for it");
+        let held = self.holder_of(room);
+        let (holder, epoch, lease_until) =
+            held.expect("the stick is held: the caller holds it or waits for it");
         Ok(Reply::Stick {
             room,
             place: u32::try_from(place).expect("a room has at most 65536 members"),
@@ -144,10 +144,8 @@ impl Model {
 
     /// Grants the stick to the first waiting claimant, if there is one. // 7.3, 7.4
     fn grant_next(&mut self, room: Room) {
-        let front = self
-            .stick_mut(room)
-            .and_then(|stick| stick.claims.pop_front());
-        if let Some(user) = front {
+        let stick = self.stick_mut(room);
+        if let Some(user) = stick.and_then(|stick| stick.claims.pop_front()) {
             self.grant(room, user);
         }
     }

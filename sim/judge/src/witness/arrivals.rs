@@ -75,12 +75,12 @@ fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
-    for reader in observations.participants.keys() {
-        ascend(observations, *reader, findings);
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
+    for reader in witness.participants.keys() {
+        ascend(witness, *reader, findings);
     }
     // Without a timestamp, the instant of the arrival is used.
-    let all = observations.rooms.iter();
+    let all = witness.rooms.iter();
     let stamped = all.filter(|(_, seen)| seen.event.at != seen.at);
     for ((one, before), (other, seen)) in stamped.clone().zip(stamped.skip(1)) {
         if one.0 != other.0 {
@@ -94,9 +94,9 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     }
 }
 
-fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
+fn ascend(witness: &Witness, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
-    for (seq, place) in &observations.participants[&reader].inbox {
+    for (seq, place) in &witness.participants[&reader].inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
             continue;
         };
@@ -107,10 +107,10 @@ fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
             Ordering::Equal => Property::NoDuplicates,
             Ordering::Less => Property::RoomOrder,
         };
-        let facts = observations
+        let facts = witness
             .received(reader, before_seq)
-            .zip(observations.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, observations.rooms.get(place)) {
+            .zip(witness.received(reader, *seq));
+        if let (Some((one, other)), Some(seen)) = (facts, witness.rooms.get(place)) {
             findings.contradict(property, seen.at, [one, other]);
         }
     }

@@ -125,10 +125,8 @@ impl Client {
     /// The last position of the gap that covers this position, or the position itself if it has an
     /// event.
     fn end_of(&self, seq: u64) -> Option<u64> {
-        let gap = self
-            .gaps
-            .iter()
-            .find(|(from, to)| (*from..=*to).contains(&seq));
+        let mut gaps = self.gaps.iter();
+        let gap = gaps.find(|(from, to)| (*from..=*to).contains(&seq));
         let event = self.inbox.contains_key(&seq).then_some(seq);
         gap.map(|(_, to)| *to).or(event)
     }

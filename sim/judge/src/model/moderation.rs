@@ -119,10 +119,8 @@ impl Model {
         if participant.blocked.contains(&user) {
             return Ok(Reply::Done);
         }
-        refuse_if(
-            participant.blocked.len() >= limit,
-            refuse(Code::InvalidArguments),
-        )?;
+        let is_full = participant.blocked.len() >= limit;
+        refuse_if(is_full, refuse(Code::InvalidArguments))?;
         participant.blocked.insert(user);
         if let Some(room) = participant.pair
             && self.is_member(user, room)

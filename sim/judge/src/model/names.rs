@@ -248,30 +248,28 @@ impl Model {
         let keys = keys(name);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
-        match self.giving_way(&keys, asker) {
-            Ok(yielding) => Ok(Some((keys, yielding))),
-            Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
-            Err(Some(silence)) => Err(Refusal::with(Code::NameTaken, silence.0)), // 16.3
-        }
+        let yielding = self.giving_way(&keys, asker)?; // 5.3 (5)
+        Ok(Some((keys, yielding)))
     }
 
     /// The other participants whose names or ids have one of these keys, if all give way to a caller
-    /// from this address; else after which silence they would, `None` for a key of the server's
-    /// form. // 5.3 (5), 5.4, 16.3
+    /// from this address; else the name is taken, with the silence after which they would, unless a
+    /// key is of the server's form. // 5.3 (5), 5.4, 16.3
     fn giving_way(
         &self,
         keys: &BTreeSet<String>,
         (who, from): Asker,
-    ) -> Result<BTreeSet<User>, Option<Span>> {
+    ) -> Result<BTreeSet<User>, Refusal> {
+        let taken = |silence: Span| Err(Refusal::with(Code::NameTaken, silence.0));
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
         if others().any(|key| is_numbered(key, "user_")) {
-            return Err(None);
+            return Err(refuse(Code::NameTaken));
         }
         let holders: BTreeSet<User> = others().filter_map(owner).collect();
         let is_of_another = |user: &User| self.participant(*user).address != from;
         if holders.iter().any(is_of_another) {
-            return Err(Some(self.config.forget_after));
+            return taken(self.config.forget_after);
         }
         let staying = holders.iter().filter(|user| !self.gives_way(**user, from));
         let silences = staying.map(|user| match self.participant(*user).presence.deadline() {
@@ -279,9 +277,10 @@ impl Model {
             None => self.config.reconnect_grace,
         });
         let silences = silences.map(|silence| Span::secs(silence.0.div_ceil(1_000_000)));
-        silences
-            .max()
-            .map_or(Ok(holders.clone()), |silence| Err(Some(silence)))
+        match silences.max() {
+            Some(silence) => taken(silence),
+            None => Ok(holders),
+        }
     }
 
     /// Whether a registering participant may have this public id, and those that give way for

@@ -53,15 +53,11 @@ impl Model {
         let Some(participant) = self.participants.get(user.0) else {
             return false;
         };
-        let Presence {
-            state,
-            until,
-            streams,
-        } = participant.presence;
-        match state {
+        let presence = &participant.presence;
+        match presence.state {
             State::Unused | State::Grace | State::Away => true,
-            State::Present if streams > 0 => false,
-            State::Present => until.since(at).times(4) < self.stays_present(user).times(3),
+            State::Present if presence.streams > 0 => false,
+            State::Present => presence.until.since(at).times(4) < self.stays_present(user).times(3),
         }
     }
 

@@ -192,10 +192,8 @@ impl Model {
     /// Whether there is space for another room. // 8.1
     pub(super) fn check_space_for_room(&self) -> Checked {
         let taken = self.rooms.len() + self.line.waiters.len() / 2;
-        refuse_if(
-            taken >= self.config.max_rooms as usize,
-            refuse(Code::ServerFull),
-        )
+        let is_full = taken >= self.config.max_rooms as usize;
+        refuse_if(is_full, refuse(Code::ServerFull))
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1

@@ -36,10 +36,8 @@ impl Model {
         refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.6 (1)
         self.check_epoch(turn)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
-        refuse_if(
-            asked && self.grant_of(room, user).is_none(),
-            refuse(Code::StickRequired),
-        ) // 7.6 (3)
+        let lacks_it = asked && self.grant_of(room, user).is_none();
+        refuse_if(lacks_it, refuse(Code::StickRequired)) // 7.6 (3)
     }
 
     /// Whether a text is a valid message. // 8.4
@@ -237,10 +235,8 @@ impl Model {
         let given = count(text);
         let added = given.min(max_append);
         let draft = self.draft_mut(room, user);
-        refuse_if(
-            draft.length + added > max_draft,
-            refuse_at(Code::DraftFull, max_draft),
-        )?;
+        let is_full = draft.length + added > max_draft;
+        refuse_if(is_full, refuse_at(Code::DraftFull, max_draft))?;
         draft.appends.push(if added < given {
             let kept: String = text.chars().take(added as usize).collect();
             kept.into()

@@ -134,15 +134,14 @@ impl SeriesRecorder {
         // The number at the end of each bucket, of those that came and have not gone.
         let level = |came: Count, gone: Count| {
             let changes = counts(came).zip(counts(gone));
-            let mut level = 0_u64;
-            changes
-                .map(|(came, gone)| {
-                    level = (level + came).saturating_sub(gone);
-                    level
-                })
-                .collect()
+            let levels = changes.scan(0_u64, |level, (came, gone)| {
+                *level = (*level + came).saturating_sub(gone);
+                Some(*level)
+            });
+            levels.collect()
         };
         let listed = self.states.iter().take(USERS);
+        let sample = self.sample.iter();
         Series {
             seed: self.seed,
             bucket_ms: milliseconds(self.length),
@@ -158,9 +157,7 @@ impl SeriesRecorder {
             measured: self.measured(),
             slowest: self.slowest(),
             limits: self.limits(),
-            sample: self
-                .sample
-                .iter()
+            sample: sample
                 .map(|(at, took)| (milliseconds(*at), milliseconds(*took)))
                 .collect(),
             sampled_of: self.measured,

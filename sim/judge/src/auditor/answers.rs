@@ -18,8 +18,7 @@ impl Auditor {
     pub(super) fn answered(&mut self, ticket: Ticket, outcome: &Outcome) {
         let Some(call) = self.in_flight.take(ticket) else {
             let unasked = Unsolicited::Answer(outcome.clone());
-            self.differ(Difference::Unsolicited(unasked));
-            return;
+            return self.differ(Difference::Unsolicited(unasked));
         };
         self.tally.add(Comparison::Answer);
         if self.recovered {
@@ -42,17 +41,13 @@ impl Auditor {
             }
             Stage::Owed(ref owed, _) => self.compare_answer(&call, owed, outcome),
             Stage::Held(ref owed, _) => {
-                let user = call.user;
+                let mood = call.user.and_then(|user| self.model.mood(user, self.at));
                 let mut owed = owed.clone();
-                if let (
-                    Ok(Response::Done(Reply::OnBreak {
+                if let (Ok(Response::Done(reply)), Some(mood)) = (&mut owed, mood)
+                    && let Reply::OnBreak {
                         stress, boss_alert, ..
-                    })),
-                    Some(mood),
-                ) = (
-                    &mut owed,
-                    user.and_then(|user| self.model.mood(user, self.at)),
-                ) {
+                    } = reply
+                {
                     (*stress, *boss_alert) = mood;
                 }
                 self.compare_answer(&call, &owed, outcome);
@@ -89,19 +84,16 @@ impl Auditor {
     /// A stream is open, behind the place `shown`.
     pub(super) fn opened(&mut self, ticket: Ticket, shown: Option<u64>) {
         let Some(call) = self.in_flight.take(ticket) else {
-            self.differ(Difference::Unsolicited(Unsolicited::Opening));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Opening));
         };
         let (Call::OpenStream { after, reader }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (call, said) = (call.summary(), Ok(Response::Streaming));
-            self.differ(Difference::Uncommitted { call, said });
-            return;
+            return self.differ(Difference::Uncommitted { call, said });
         };
         if owed.is_err() {
-            self.compare_answer(&call, owed, &Ok(Response::Streaming));
-            return;
+            return self.compare_answer(&call, owed, &Ok(Response::Streaming));
         }
         let end = self.model.inbox_end(user);
         let cursor = after.map_or(call.end, |after| after.0.min(call.end));
@@ -166,13 +158,12 @@ impl Auditor {
             self.in_flight.end_wait(self.at, earlier);
         }
         let wait = wait.min(self.model.config.max_wait);
-        let end = self.model.inbox_end(user);
-        let waits = wait > Span::ZERO && start >= end;
-        if waits {
-            self.long_polls
-                .wait(&self.model.config, user, ticket, (self.at, self.at + wait));
+        let mut due_at = self.at;
+        if wait > Span::ZERO && start >= self.model.inbox_end(user) {
+            due_at = NEVER;
+            let (config, wait) = (&self.model.config, (self.at, self.at + wait));
+            self.long_polls.wait(config, user, ticket, wait);
         }
-        let due_at = if waits { NEVER } else { self.at };
         Ok(Stage::Reading { start, due_at })
     }
 
@@ -208,8 +199,7 @@ impl Auditor {
                 Some(_) => Ok(Response::Done(Reply::Done)),
                 None => Err(unknown_handle()),
             };
-            self.compare_answer(call, &owed, outcome);
-            return;
+            return self.compare_answer(call, &owed, outcome);
         };
         if let Call::Read {
             reader: Reader::Handle(_),
@@ -246,8 +236,7 @@ impl Auditor {
     /// Events leave on a stream.
     pub(super) fn handle_push(&mut self, ticket: Ticket, page: &Page) {
         let Some(stream) = self.in_flight.streams.get(&ticket) else {
-            self.differ(Difference::Unsolicited(Unsolicited::Page));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Page));
         };
         let (user, cursor) = (stream.user, stream.cursor);
         self.tally.add(Comparison::Push);
@@ -276,21 +265,18 @@ impl Auditor {
         page: &Page,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
-            self.differ(Difference::Unsolicited(Unsolicited::Page));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Page));
         };
         if !inbox.is_page(after, most, page) {
             let owed = inbox.page(reader, after, most);
             if !is_ordered(page) {
                 // A gap that follows its events is not where the reader needs it.
                 let (owed, seen) = (owed.gaps.first().cloned(), None);
-                self.differ(Difference::Gap { reader, owed, seen });
-                return;
+                return self.differ(Difference::Gap { reader, owed, seen });
             }
             if owed != *page {
                 let difference = differs(inbox, (reader, channel), after, &owed, page);
-                self.differ(difference);
-                return;
+                return self.differ(difference);
             }
             self.tally.add(Comparison::Gap);
         }

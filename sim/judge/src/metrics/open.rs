@@ -367,10 +367,9 @@ impl Waits {
     /// A match was reported: returns when the wait for it began, if the match is new and the user
     /// waited.
     pub(super) fn record_match(&mut self, room: Room) -> Option<Time> {
-        if self.matched_in == Some(room) {
+        if self.matched_in.replace(room) == Some(room) {
             return None;
         }
-        self.matched_in = Some(room);
         self.matches.had += 1;
         self.in_line_since.take()
     }
@@ -378,15 +377,14 @@ impl Waits {
     /// A grant was reported: returns when the wait for it began, if the grant is new and the user
     /// waited.
     pub(super) fn record_grant(&mut self, room: Room, epoch: u64) -> Option<Time> {
-        if self.granted == Some((room, epoch)) {
+        if self.granted.replace((room, epoch)) == Some((room, epoch)) {
             return None;
         }
-        self.granted = Some((room, epoch));
         self.holds = true;
         self.claim_lost = false;
         self.turns_in(room).had += 1;
-        let claim = self.claim.take_if(|(of, _)| *of == room)?;
-        Some(claim.1)
+        let claim = self.claim.take_if(|(of, _)| *of == room);
+        claim.map(|(_, since)| since)
     }
 
     /// Its share of the turns of this room.

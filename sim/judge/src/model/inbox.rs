@@ -121,15 +121,12 @@ impl Inbox {
         let count = fitting(behind.clone().map(|(_, event)| event), most);
         let is_cut = count == most.events || count < behind.len();
         let cursor = page.cursor.0;
-        let mut owed = behind.take(count).zip(after + 1..);
-        let mut items = page.items();
-        let mut is_next = |((seq, event), place): (&(u64, Arc<Event>), u64)| {
-            let item = items.next();
-            *seq == place
-                && matches!(item, Some(Item::Event(at, seen)) if at.0 == place && seen == event)
-        };
-        owed.all(&mut is_next)
-            && items.next().is_none()
+        let mut owed = behind.take(count).zip(after + 1..).zip(&page.events);
+        page.gaps.is_empty()
+            && page.events.len() == count
+            && owed.all(|((owed, place), seen)| {
+                (owed.0, seen.0.0) == (place, place) && owed.1 == seen.1
+            })
             && cursor == after + count as u64
             && (is_cut || cursor == self.end)
             && (page.unread > 0) == (self.end > cursor)

@@ -424,10 +424,8 @@ impl Model {
             return first.map(Some).ok_or(refuse_at(Code::AddressFull, limit));
         }
         if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
-            return self
-                .longest_away(others())
-                .map(Some)
-                .ok_or(refuse(Code::ServerFull));
+            let first = self.longest_away(others());
+            return first.map(Some).ok_or(refuse(Code::ServerFull));
         }
         Ok(None)
     }

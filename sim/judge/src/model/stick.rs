@@ -156,8 +156,7 @@ impl Model {
             return;
         };
         if !stick.is_held_by(user) {
-            stick.claims.retain(|claimant| *claimant != user);
-            return;
+            return stick.claims.retain(|claimant| *claimant != user);
         }
         if let Some((user, epoch)) = self.take_from_holder(room) {
             let (user, epoch) = (self.who(user), Epoch(epoch));

@@ -461,10 +461,8 @@ impl Auditor {
     /// The server went down, and every call and stream with it.
     fn handle_crash(&mut self) {
         if let Some(due) = self.in_flight.unfinished() {
-            self.differ(Difference::Late {
-                due,
-                since: self.at,
-            });
+            let since = self.at;
+            self.differ(Difference::Late { due, since });
         }
         self.in_flight = InFlight::default();
         self.long_polls = LongPolls::default();

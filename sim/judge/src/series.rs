@@ -196,11 +196,9 @@ impl SeriesRecorder {
     /// The thresholds on lengths, over all users.
     fn bounds(&self) -> impl Iterator<Item = &Threshold> {
         self.thresholds.iter().filter(|one| {
-            let is_length = matches!(
-                one.figure,
-                Figure::Percentile(_) | Figure::Max | Figure::Mean
-            );
-            one.persona.is_none() && is_length
+            let figure = one.figure;
+            one.persona.is_none()
+                && matches!(figure, Figure::Percentile(_) | Figure::Max | Figure::Mean)
         })
     }
 
@@ -220,10 +218,8 @@ impl SeriesRecorder {
                 crossed: crossed.collect(),
             }
         };
-        let measured = self
-            .bounds()
-            .filter(|one| self.slowest.contains_key(&one.metric));
-        measured.map(limit).collect()
+        let is_measured = |one: &&Threshold| self.slowest.contains_key(&one.metric);
+        self.bounds().filter(is_measured).map(limit).collect()
     }
 
     fn observed(&self, fault: &RecordedFault) -> ObservedFault {

@@ -134,10 +134,8 @@ impl Auditor {
 
     /// The server admits a call that waited, in the order of their arrival.
     pub(super) fn admitted(&mut self, ticket: Ticket) {
-        let served = self
-            .log_waits
-            .served
-            .pop_front_if(|wait| wait.ticket == ticket);
+        let waits = &mut self.log_waits.served;
+        let served = waits.pop_front_if(|wait| wait.ticket == ticket);
         let Some(call) = self.in_flight.take(ticket) else {
             return;
         };
@@ -166,11 +164,8 @@ impl Auditor {
         };
         let is_owed = !waited || self.has_lease;
         if is_owed && !(self.log_waits.is_strict && self.pipeline.is_stopping) {
-            let due = Due::Answer(call.summary());
-            self.differ(Difference::Late {
-                due,
-                since: self.at,
-            });
+            let (due, since) = (Due::Answer(call.summary()), self.at);
+            self.differ(Difference::Late { due, since });
         }
     }
 
@@ -206,10 +201,8 @@ impl Auditor {
             return self.differ(late);
         }
         let check = || {
-            let (since, user) = self
-                .long_polls
-                .next()
-                .filter(|(since, _)| is_past(*since))?;
+            let next = self.long_polls.next();
+            let (since, user) = next.filter(|(since, _)| is_past(*since))?;
             let after = self.model.inbox_end(user);
             Some((since, Due::Check { user, after }))
         };

@@ -125,10 +125,10 @@ impl Groups {
         if sample.what.of_persona().is_none() {
             return;
         }
-        let later = sample
-            .recipient
-            .filter(|_| sample.what == Metric::LaterLatency);
-        let of = later.unwrap_or(sample.agent);
+        let of = match sample.recipient {
+            Some(reader) if sample.what == Metric::LaterLatency => reader,
+            Some(_) | None => sample.agent,
+        };
         self.change(of, sample.since, |group| group.measured.add(sample));
         self.rooms.add(sample);
     }

@@ -420,9 +420,15 @@ impl Auditor {
                 }
             }
             Entry::Operate { .. } => self.tally.add(Comparison::Moderation),
-            Entry::Implied { implied, .. } if matches!(implied, Implied::Read { .. }) => {}
+            Entry::Implied {
+                implied: Implied::Read { .. },
+                ..
+            }
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. }
+            | Entry::Stepped => {}
             Entry::Implied { .. } => self.tally.add(Comparison::Presence),
-            Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } | Entry::Stepped => {}
         }
     }
 

@@ -48,8 +48,8 @@ use sim_model::protocol::{
 };
 
 pub(crate) use self::open::stuck;
+pub(crate) use self::verdict::is_met;
 pub use self::verdict::judged_by_thresholds;
-pub(crate) use self::verdict::{is_met, of_distribution};
 
 /// Bytes that frame a message: its room, number, sender and fence.
 const MESSAGE_FRAME: u64 = 32;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
-use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution, speaks};
+use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, speaks};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
@@ -207,7 +207,7 @@ impl SeriesRecorder {
             let what = threshold.metric;
             let is_crossed = |(index, bucket): (usize, &Bucket)| {
                 let measured = bucket.measured.get(what)?;
-                let value = of_distribution(measured, threshold.figure, MICROS)?;
+                let value = measured.figure(threshold.figure, MICROS)?;
                 (!is_met(value, threshold)).then_some(index)
             };
             let crossed = self.buckets.iter().enumerate().filter_map(is_crossed);

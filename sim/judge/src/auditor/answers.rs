@@ -60,7 +60,9 @@ impl Auditor {
     }
 
     pub(super) fn compare_answer(&mut self, call: &Pending, owed: &Outcome, said: &Outcome) {
-        if matches!(&*call.ask, Call::Read { read, .. } if *read == Read::Mood) {
+        if let Call::Read { read, .. } = &*call.ask
+            && *read == Read::Mood
+        {
             self.tally.add(Comparison::Mood);
         }
         // Another server may own the chat, and may have taken an attempt. // 13.5

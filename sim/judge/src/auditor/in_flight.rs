@@ -84,7 +84,10 @@ pub(super) const fn is_break(ask: &Call) -> bool {
 
 /// Whether the call opens a stream by reader id, which needs no entry of the journal.
 pub(super) const fn is_peeking(ask: &Call) -> bool {
-    matches!(ask, Call::OpenStream { reader, .. } if matches!(reader, Reader::ReaderId(_)))
+    let Call::OpenStream { reader, .. } = ask else {
+        return false;
+    };
+    matches!(reader, Reader::ReaderId(_))
 }
 
 /// The instant before which the answer does not leave. // 10.3

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use sim_model::outcome::MetricResult;
-use sim_model::plan::Metric;
+use sim_model::plan::{Figure, Metric};
 
 use super::{MICROS, Sample};
 
@@ -92,6 +92,20 @@ impl Distribution {
         match self.count() {
             0 => 0.0,
             count => self.sum as f64 / count as f64,
+        }
+    }
+
+    /// A figure of the values, divided by `unit`; none if there are no values.
+    pub(crate) fn figure(&self, figure: Figure, unit: f64) -> Option<f64> {
+        if self.count() == 0 {
+            return None;
+        }
+        match figure {
+            Figure::Percentile(percent) => Some(self.percentile(percent) / unit),
+            Figure::Max => Some(self.max() / unit),
+            Figure::Mean => Some(self.mean() / unit),
+            Figure::Count => Some(self.count() as f64),
+            Figure::Overtaken | Figure::Jain | Figure::Rate => None,
         }
     }
 

@@ -41,7 +41,7 @@ impl Metrics {
         if let Some(persona) = &threshold.persona {
             let group = self.groups.of_persona(persona)?;
             return match group.measured.get(threshold.metric) {
-                Some(measured) => of_distribution(measured, figure, MICROS),
+                Some(measured) => measured.figure(figure, MICROS),
                 None => (threshold.metric == Metric::Refused).then_some(group.refused as f64),
             };
         }
@@ -70,27 +70,10 @@ impl Metrics {
                     (Figure::Overtaken, _) if measured.count() == 0 => None,
                     (Figure::Overtaken, Metric::QueueWait) => Some(self.overtaken as f64),
                     (Figure::Overtaken, _) => Some(0.0), // `stick_order` sees to it.
-                    _ => of_distribution(measured, figure, unit(metric)),
+                    _ => measured.figure(figure, unit(metric)),
                 }
             }
         }
-    }
-}
-
-pub(crate) fn of_distribution(
-    distribution: &Distribution,
-    figure: Figure,
-    unit: f64,
-) -> Option<f64> {
-    if distribution.count() == 0 {
-        return None;
-    }
-    match figure {
-        Figure::Percentile(percent) => Some(distribution.percentile(percent) / unit),
-        Figure::Max => Some(distribution.max() / unit),
-        Figure::Mean => Some(distribution.mean() / unit),
-        Figure::Count => Some(distribution.count() as f64),
-        Figure::Overtaken | Figure::Jain | Figure::Rate => None,
     }
 }
 

@@ -184,30 +184,14 @@ impl ClusterJudge {
                 member,
                 position,
                 digest,
-            } => {
-                let said = self.digests.entry(*position).or_insert((*member, *digest));
-                let (first, known) = *said;
-                self.check(ClusterRule::Agreement, known == *digest, || {
-                    format!("at position {position} members {first} and {member} differ")
-                });
-            }
+            } => self.state(*member, *position, *digest),
             ClusterFact::Leases(members) => self.leases(members),
-            ClusterFact::Accepted(write) => {
-                let holds = self.written.contains_key(write);
-                self.check(ClusterRule::Acknowledged, holds, || {
-                    format!("write {write} was accepted, and the log does not have it")
-                });
-                self.accepted.push(*write);
+            ClusterFact::Accepted(write) => self.accept(*write),
+            ClusterFact::NotDone(write) => {
+                self.refuse(*write);
+                self.not_done.insert(*write);
             }
-            ClusterFact::NotDone(write) | ClusterFact::NotYet(write) => {
-                let holds = !self.written.contains_key(write);
-                self.check(ClusterRule::Refused, holds, || {
-                    format!("write {write} was refused as not done, and the log has it")
-                });
-                if let ClusterFact::NotDone(_) = fact {
-                    self.not_done.insert(*write);
-                }
-            }
+            ClusterFact::NotYet(write) => self.refuse(*write),
             ClusterFact::Odd { member, code } => self.check(ClusterRule::FreshReads, false, || {
                 format!("member {member} refused a registered client's call as {code}")
             }),
@@ -255,6 +239,28 @@ impl ClusterJudge {
                 self.served(starved, unanswered);
             }
         }
+    }
+
+    fn accept(&mut self, write: u64) {
+        let holds = self.written.contains_key(&write);
+        self.check(ClusterRule::Acknowledged, holds, || {
+            format!("write {write} was accepted, and the log does not have it")
+        });
+        self.accepted.push(write);
+    }
+
+    fn refuse(&mut self, write: u64) {
+        let holds = !self.written.contains_key(&write);
+        self.check(ClusterRule::Refused, holds, || {
+            format!("write {write} was refused as not done, and the log has it")
+        });
+    }
+
+    fn state(&mut self, member: u64, position: u64, digest: u64) {
+        let (first, known) = *self.digests.entry(position).or_insert((member, digest));
+        self.check(ClusterRule::Agreement, known == digest, || {
+            format!("at position {position} members {first} and {member} differ")
+        });
     }
 
     fn leases(&mut self, members: &[u64]) {

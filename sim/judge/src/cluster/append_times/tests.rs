@@ -24,19 +24,22 @@ fn late(facts: &[(u64, ClusterFact)], end: u64) -> Option<String> {
     times.take_late(ms(end))
 }
 
+/// Facts, an instant after them, and the member whose append is late at it.
+type Case<'a> = (&'a [(u64, ClusterFact)], u64, Option<u64>);
+
 #[test]
 fn an_append_is_late_after_the_longest_commit_or_after_what_is_wrong_and_a_recovery() {
-    let began = (1, AppendBegan(0));
-    let hindered = [began.clone(), (5, Hindered(0))];
+    let hindered = [(1, AppendBegan(0)), (5, Hindered(0))];
+    let began = &hindered[..1];
     let healed = [&hindered[..], &[(7_000, Unhindered(0))]].concat();
     // A lost record of a replica may have to be read elsewhere.
-    let harmed = [(0, Harmed), began.clone()];
+    let harmed = [&[(0, Harmed)][..], began].concat();
     // What is wrong with one member excuses no other.
-    let other = [&hindered[..1], &[(1, AppendBegan(1))], &hindered[1..]].concat();
-    let ended = [began.clone(), (9, AppendEnded(0))];
-    let cases: [(&[(u64, ClusterFact)], u64, Option<u64>); 10] = [
-        (&[began.clone()], 19, None),
-        (&[began.clone()], 20, Some(0)),
+    let other = [began, &[(1, AppendBegan(1))], &hindered[1..]].concat();
+    let ended = [began, &[(9, AppendEnded(0))]].concat();
+    let cases: [Case<'_>; 10] = [
+        (began, 19, None),
+        (began, 20, Some(0)),
         (&ended, 60_000, None),
         (&hindered, 60_000, None),
         (&healed, 17_000, None),
@@ -57,6 +60,6 @@ fn an_append_is_late_after_the_longest_commit_or_after_what_is_wrong_and_a_recov
             None => assert_eq!(says, None, "{facts:?}"),
         }
     }
-    let says = late(&[began], 20).expect("it is late");
+    let says = late(began, 20).expect("it is late");
     assert!(says.ends_with("over after 18ms, and is not"), "{says}");
 }

@@ -136,7 +136,7 @@ fn a_sentence_shows_calls_at_the_border() {
 }
 
 /// This answer in place of a refusal.
-fn answered_instead(said: Response) -> Difference {
+fn told_of(said: Response) -> Difference {
     answer(
         Op::by_handle(Read::Mood),
         refused("unknown_handle"),
@@ -191,7 +191,7 @@ fn answers_to_commands_show_all_that_they_say() {
         }),
         Response::Done(Reply::Done),
     ];
-    insta::assert_snapshot!(told(&answers.map(answered_instead)));
+    insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn answers_to_reads_show_all_that_they_say() {
             }],
         }),
     ];
-    insta::assert_snapshot!(told(&answers.map(answered_instead)));
+    insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::model::{Deadline, Event, Model};
 use crate::properties;
 
 use self::admission::Admission;
-use self::in_flight::{InFlight, Pending, Stage};
+use self::in_flight::{InFlight, NEVER, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
 use self::pipeline::{Pipeline, is_same};
@@ -42,11 +42,13 @@ pub(crate) struct Auditor {
     pipeline: Pipeline,
     log_waits: LogWaits,
     admission: Admission,
-    tally: ComparisonCounts,
+    pub(crate) tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
     shown: BTreeMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
+    /// The instant of the record that is processed.
+    at: Time,
     /// The position of the last entry.
     position: u64,
     /// The instant up to which nothing was late.
@@ -90,25 +92,26 @@ impl Auditor {
 
     /// Compares the size of a collection with its limit.
     pub(crate) fn size(&mut self, at: Time, what: &'static str, size: u64, limit: u64) {
+        self.at = at;
         self.tally.add(Comparison::Size);
         // A restart with a lower limit removes no entries.
         let highest = self.limits.entry(what).or_default();
         *highest = limit.max(*highest);
         if size > *highest {
-            self.differ(at, Difference::Size { what, size, limit });
+            self.differ(Difference::Size { what, size, limit });
         }
         if let Some(owed) = self.model.size_of(what)
             && owed != size
         {
-            self.differ(at, Difference::Kept { what, owed, size });
+            self.differ(Difference::Kept { what, owed, size });
         }
     }
 
     #[cold]
-    fn differ(&mut self, at: Time, difference: Difference) {
+    fn differ(&mut self, difference: Difference) {
         self.found.get_or_insert_with(|| {
             let property = properties::owner(&difference, &self.model);
-            Box::new(Finding::of(property, at, difference))
+            Box::new(Finding::of(property, self.at, difference))
         });
     }
 
@@ -120,11 +123,8 @@ impl Auditor {
         }
         match *record {
             ServerRecord::Asked {
-                at,
-                ticket,
-                from,
-                ask,
-            } => self.handle_call(at, ticket, from, ask),
+                ticket, from, ask, ..
+            } => self.handle_call(ticket, from, ask),
             ServerRecord::Seeded { seed, .. } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
@@ -137,101 +137,102 @@ impl Auditor {
             } => {
                 self.model.collect_posted(posted.is_some());
                 self.committed((position, at), since, (entry, ticket, said));
-                self.compare_posted(at, posted);
+                self.compare_posted(posted);
             }
-            ServerRecord::LogBusy { at, busy } => self.log_busy(at, busy),
-            ServerRecord::LogHas { at } => self.log_has(at),
-            ServerRecord::Admitted { at, ticket } => self.admitted(at, ticket),
-            ServerRecord::GivenBack { at, ticket } => self.given_back(at, ticket),
+            ServerRecord::LogBusy { busy, .. } => self.log_busy(busy),
+            ServerRecord::LogHas { .. } => self.log_has(),
+            ServerRecord::Admitted { ticket, .. } => self.admitted(ticket),
+            ServerRecord::GivenBack { ticket, .. } => self.given_back(ticket),
             ServerRecord::Lease { held, .. } => self.has_lease = held,
             ServerRecord::Answered {
-                at,
-                ticket,
-                outcome,
-            } => self.answered(at, ticket, outcome),
-            ServerRecord::StreamOpened { at, ticket, cursor } => self.opened(at, ticket, cursor),
-            ServerRecord::Pushed { at, ticket, page } => self.handle_push(at, ticket, page),
-            ServerRecord::Noticed { at, ticket, notice } => self.handle_notice(at, ticket, notice),
+                ticket, outcome, ..
+            } => self.answered(ticket, outcome),
+            ServerRecord::StreamOpened { ticket, cursor, .. } => self.opened(ticket, cursor),
+            ServerRecord::Pushed { ticket, page, .. } => self.handle_push(ticket, page),
+            ServerRecord::Noticed { ticket, notice, .. } => self.handle_notice(ticket, notice),
             ServerRecord::StreamWritable {
-                at,
-                ticket,
-                writable,
+                ticket, writable, ..
             } => self.in_flight.writable(at, ticket, writable),
-            ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
-            ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { at, batch } => self.handle_append(at, batch),
-            ServerRecord::AppendFailed { at } => self.append_failed(at),
+            ServerRecord::StreamEnded { ticket, .. } => self.stream_ended(ticket),
+            ServerRecord::Gone { ticket, .. } => self.gone(ticket),
+            ServerRecord::Appending { batch, .. } => self.handle_append(batch),
+            ServerRecord::AppendFailed { .. } => self.append_failed(),
             ServerRecord::AppendUnknown { .. } => self.pipeline.is_halted = true,
-            ServerRecord::Woken { at } => self.woken(at),
-            ServerRecord::Excused { at } => self.excused_at = at,
-            ServerRecord::ClockStepped { at } => self.pipeline.step(at),
-            ServerRecord::Crashed { at } => self.handle_crash(at),
+            ServerRecord::Woken { .. } => self.woken(),
+            ServerRecord::Excused { .. } => self.excused_at = at,
+            ServerRecord::ClockStepped { .. } => {
+                self.pipeline.stepped_at.get_or_insert(at);
+            }
+            ServerRecord::Crashed { .. } => self.handle_crash(),
             ServerRecord::Redecided {
-                at,
                 position,
                 before,
                 after,
-            } => self.handle_redecision(at, position, [before, after]),
+                ..
+            } => {
+                let [before, after] = [before, after].map(|said| said.cloned());
+                let difference = Difference::Redecided {
+                    position,
+                    before,
+                    after,
+                };
+                self.differ(difference);
+            }
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
                 self.handle_damage(record);
             }
             ServerRecord::Stopping { .. } => self.pipeline.is_stopping = true,
-            ServerRecord::Finished { at } => self.handle_finish(at),
+            ServerRecord::Finished { .. } => self.handle_finish(),
             ServerRecord::Restarted {
-                at,
-                config,
-                continuity,
-            } => self.handle_restart(at, config, continuity),
+                config, continuity, ..
+            } => self.handle_restart(config, continuity),
         }
     }
 
     /// An operator read all lists; if they are `archived`, with the rooms as an archive takes them.
     pub(crate) fn listed(&mut self, at: Time, seen: &[Listed], archived: bool) {
+        self.at = at;
         self.tally.add(Comparison::Listed);
         let owed = self.model.listed(archived);
-        let differs = |place: &usize| owed.get(*place) != seen.get(*place);
-        if let Some(place) = (0..owed.len().max(seen.len())).find(differs) {
+        if let Some(place) = first_difference(&owed, seen) {
             let (owed, seen) = (owed.get(place).cloned(), seen.get(place).cloned());
-            self.differ(
-                at,
-                Difference::Listed {
-                    owed,
-                    seen,
-                    after_act: self.has_acted,
-                },
-            );
+            let difference = Difference::Listed {
+                owed,
+                seen,
+                after_act: self.has_acted,
+            };
+            self.differ(difference);
         }
         self.has_acted = false;
     }
 
     /// The server looked at its timers.
-    fn woken(&mut self, at: Time) {
-        self.in_flight.release(at);
-        while let Some(ripe) = self.long_polls.pop(&self.model.config, at) {
+    fn woken(&mut self) {
+        self.in_flight.release(self.at);
+        while let Some(ripe) = self.long_polls.pop(&self.model.config, self.at) {
             match ripe {
-                WaitEvent::Over(ticket) => self.in_flight.end_wait(at, ticket),
-                WaitEvent::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
+                WaitEvent::Over(ticket) => self.in_flight.end_wait(self.at, ticket),
+                WaitEvent::Beat(user, waiting) => self.pipeline.beat(self.at, user, waiting),
             }
         }
     }
 
     /// The server stops: waiting answers leave now, and streams end.
-    fn handle_finish(&mut self, at: Time) {
+    fn handle_finish(&mut self) {
         if let Some(owed) = self.pipeline.unfinished() {
-            let owed = Some(self.batch_item(&owed));
-            self.differ(at, Difference::Batch { owed, seen: None });
+            self.differ(self.batch_differs(Some(&owed), None));
         }
         for check in self.long_polls.end_all() {
-            self.in_flight.end_wait(at, check);
+            self.in_flight.end_wait(self.at, check);
         }
-        self.in_flight.finish(at);
+        self.in_flight.finish(self.at);
     }
 
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
-    fn handle_append(&mut self, at: Time, batch: &[BatchEntry]) {
+    fn handle_append(&mut self, batch: &[BatchEntry]) {
         self.log_waits.cover();
         let max_batch = self.model.config.max_batch as usize;
-        let first = self.pipeline.form(at, max_batch);
+        let first = self.pipeline.form(self.at, max_batch);
         for (place, seen) in (first..).zip(batch) {
             let owed = self.pipeline.in_flight.get(place);
             let is_owed = match (owed, seen) {
@@ -243,19 +244,16 @@ impl Auditor {
             }
             // A tick may occur at any time.
             if *seen == BatchEntry::Own(Entry::Tick) {
-                self.pipeline.tick(place);
+                self.pipeline.in_flight.insert(place, seen.clone());
                 continue;
             }
-            let difference = self.taken(seen).unwrap_or_else(|| Difference::Batch {
-                owed: owed.map(|owed| self.batch_item(owed)),
-                seen: Some(self.batch_item(seen)),
-            });
-            self.differ(at, difference);
-            return;
+            let taken = self.taken(seen);
+            let difference = taken.unwrap_or_else(|| self.batch_differs(owed, Some(seen)));
+            return self.differ(difference);
         }
-        if let Some(left_out) = self.pipeline.in_flight.get(first + batch.len()) {
-            let owed = Some(self.batch_item(left_out));
-            self.differ(at, Difference::Batch { owed, seen: None });
+        let left_out = self.pipeline.in_flight.get(first + batch.len());
+        if left_out.is_some() {
+            self.differ(self.batch_differs(left_out, None));
         }
     }
 
@@ -272,12 +270,14 @@ impl Auditor {
         Some(Difference::Taken { call, owed })
     }
 
-    /// An entry of a batch, for differences.
-    fn batch_item(&self, batched: &BatchEntry) -> BatchItem {
-        match batched {
+    /// The difference between two entries of a batch.
+    fn batch_differs(&self, owed: Option<&BatchEntry>, seen: Option<&BatchEntry>) -> Difference {
+        let item = |entry: &BatchEntry| match entry {
             BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Pending::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
-        }
+        };
+        let [owed, seen] = [owed, seen].map(|entry| entry.map(item));
+        Difference::Batch { owed, seen }
     }
 
     /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
@@ -288,16 +288,19 @@ impl Auditor {
         since: Time,
         (entry, ticket, said): (&Entry, Option<Ticket>, Result<&Reply, Refusal>),
     ) -> Vec<User> {
+        self.at = at;
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
-            self.differ(at, Difference::Position { owed, seen });
+            self.differ(Difference::Position { owed, seen });
         }
         self.position = position;
         if *entry != Entry::Stepped {
-            self.count_deadlines(at);
+            self.count_deadlines();
         }
-        if self.pipeline.is_up() {
-            self.follows_batch(since, entry, ticket);
+        if self.pipeline.is_up {
+            self.at = since;
+            self.follows_batch(entry, ticket);
+            self.at = at;
         }
         if let (Some((user, Implied::OpenStream)), Some(ticket)) = (entry.implied(), ticket) {
             let end = self.model.inbox_end(user); // 14, before what the opening causes
@@ -307,30 +310,28 @@ impl Auditor {
         self.count_decision(entry, &owed.outcome, owed.repeated);
         self.has_acted |= matches!(entry, Entry::Operate { .. });
         if has_outcome(entry) && owed.outcome.as_ref().map_err(|refusal| *refusal) != said {
-            self.differ(
-                at,
-                Difference::Decision(Decision {
-                    position,
-                    entry: entry.clone(),
-                    caller: owed.caller,
-                    repeated: owed.repeated,
-                    owed: owed.outcome.clone(),
-                    said: said.cloned(),
-                }),
-            );
+            let decision = Decision {
+                position,
+                entry: entry.clone(),
+                caller: owed.caller,
+                repeated: owed.repeated,
+                owed: owed.outcome.clone(),
+                said: said.cloned(),
+            };
+            self.differ(Difference::Decision(decision));
         }
-        if let Some(ticket) = ticket
-            && let Some(user) =
-                self.in_flight
-                    .decided(ticket, owed.caller, answered(owed.outcome), since)
-        {
-            self.pipeline.imply(since, user, Implied::CloseStream);
+        if let Some(ticket) = ticket {
+            let outcome = answered(owed.outcome);
+            let closed = self.in_flight.decided(ticket, owed.caller, outcome, since);
+            if let Some(user) = closed {
+                self.pipeline.imply(since, user, Implied::CloseStream);
+            }
         }
         for user in std::mem::take(&mut self.model.forgotten) {
-            self.in_flight
-                .forgotten(since, user, &Err(unknown_handle()));
+            let refusal = Err(unknown_handle());
+            self.in_flight.forgotten(since, user, &refusal);
             self.long_polls.end(user);
-            self.pipeline.acknowledgements.forget(user);
+            self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
         let grown = self.model.take_grown();
@@ -361,21 +362,19 @@ impl Auditor {
 
     /// Compares the events that the entry caused in all rooms, which an archive takes before any
     /// reader, if they are known.
-    fn compare_posted(&mut self, at: Time, seen: Option<&[Arc<Event>]>) {
+    fn compare_posted(&mut self, seen: Option<&[Arc<Event>]>) {
         let Some(seen) = seen else { return };
-        let (owed, position) = (self.model.posted(), self.position);
-        let same = owed.iter().zip(seen);
-        let same = same.take_while(|(owed, seen)| owed == seen).count();
-        if same < owed.len().max(seen.len()) {
-            let seen = seen.get(same).map(|event| Event::clone(event));
-            let difference = EventPosition::of_entry(position, same, owed, seen);
-            self.differ(at, Difference::Event(difference));
+        let owed = self.model.posted();
+        if let Some(place) = first_difference(owed, seen) {
+            let seen = seen.get(place).map(|event| Event::clone(event));
+            let difference = EventPosition::of_entry(self.position, place, owed, seen);
+            self.differ(Difference::Event(difference));
         }
     }
 
     /// Compares the committed entry with the batch, and with its call.
-    fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
-        let owed = self.pipeline.committed(at);
+    fn follows_batch(&mut self, entry: &Entry, ticket: Option<Ticket>) {
+        let owed = self.pipeline.committed(self.at);
         let is_owed = match (&owed, ticket) {
             (Some(BatchEntry::Own(own)), None) => is_same(own, entry),
             (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
@@ -386,22 +385,20 @@ impl Auditor {
                 Some(ticket) => BatchEntry::Call(ticket),
                 None => BatchEntry::Own(entry.clone()),
             };
-            let owed = owed.map(|owed| self.batch_item(&owed));
-            let seen = Some(self.batch_item(&seen));
-            self.differ(at, Difference::Batch { owed, seen });
+            self.differ(self.batch_differs(owed.as_ref(), Some(&seen)));
         }
         if let Some(call) = ticket.and_then(|ticket| self.in_flight.call(ticket))
             && !asks_for(&call.ask, call.user, entry)
         {
             let (call, entry) = (call.summary(), entry.clone());
-            self.differ(at, Difference::Entry { call, entry });
+            self.differ(Difference::Entry { call, entry });
         }
     }
 
     /// Counts the deadlines that fire before an entry.
-    fn count_deadlines(&mut self, at: Time) {
+    fn count_deadlines(&mut self) {
         if let Some((due, deadline)) = self.model.next_deadline()
-            && due <= at
+            && due <= self.at
         {
             self.tally.add(match deadline {
                 Deadline::Presence(_) => Comparison::PresenceDeadline,
@@ -423,27 +420,30 @@ impl Auditor {
                 }
             }
             Entry::Operate { .. } => self.tally.add(Comparison::Moderation),
-            Entry::Implied { implied, .. } => {
-                if !matches!(implied, Implied::Read { .. }) {
-                    self.tally.add(Comparison::Presence);
-                }
+            Entry::Implied {
+                implied: Implied::Read { .. },
+                ..
             }
-            Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } | Entry::Stepped => {}
+            | Entry::Tick
+            | Entry::Started { .. }
+            | Entry::Resumed { .. }
+            | Entry::Stepped => {}
+            Entry::Implied { .. } => self.tally.add(Comparison::Presence),
         }
     }
 
-    fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<Call>) {
+    fn handle_call(&mut self, ticket: Ticket, from: u64, ask: &Arc<Call>) {
         let user = self.model.caller_of(ask);
-        let waits_for_log = self.waits_for_log();
-        let mut stage = match waits_for_log && self.is_admitted_later(at, ask, user) {
+        let waits_for_log = self.log_waits.is_strict;
+        let mut stage = match waits_for_log && self.is_admitted_later(ask, user) {
             true => Stage::Unadmitted,
-            false => self.admit(at, (ticket, from), ask, user),
+            false => self.admit((ticket, from), ask, user),
         };
         let is_waiting = waits_for_log && matches!(stage, Stage::Unadmitted | Stage::Owed(..));
         if is_waiting {
-            self.log_waits.add(at, ticket, from);
+            self.log_waits.add(self.at, ticket, from);
             if let Stage::Owed(_, from) = &mut stage {
-                *from = Time::MAX;
+                *from = NEVER;
             }
         }
         let call = Pending {
@@ -458,16 +458,17 @@ impl Auditor {
     }
 
     /// The participant reads: this implies a *seen* entry if its presence needs one.
-    fn record_sign_of_life(&mut self, at: Time, user: User) {
-        if self.model.wants_seen(user, at) {
-            self.pipeline.acknowledgements.record_sign_of_life(at, user);
+    fn record_sign_of_life(&mut self, user: User) {
+        if self.model.wants_seen(user, self.at) {
+            self.pipeline.reads.record_sign_of_life(self.at, user);
         }
     }
 
     /// The server went down, and every call and stream with it.
-    fn handle_crash(&mut self, at: Time) {
+    fn handle_crash(&mut self) {
         if let Some(due) = self.in_flight.unfinished() {
-            self.differ(at, Difference::Late { due, since: at });
+            let since = self.at;
+            self.differ(Difference::Late { due, since });
         }
         self.in_flight = InFlight::default();
         self.long_polls = LongPolls::default();
@@ -476,7 +477,7 @@ impl Auditor {
     }
 
     /// The server has restarted. The journaled entries of a batch in flight are committed by now.
-    fn handle_restart(&mut self, at: Time, config: &Config, continuity: Continuity) {
+    fn handle_restart(&mut self, config: &Config, continuity: Continuity) {
         // The journaled entries of the batch in flight are committed by now.
         self.recovered = true;
         if self.position == 0 {
@@ -486,25 +487,8 @@ impl Auditor {
             self.model.seed = seed;
         }
         self.admission = Admission::new(config);
-        self.pipeline = Pipeline::started(config, at, self.position == 0, continuity);
+        self.pipeline = Pipeline::started(config, self.at, self.position == 0, continuity);
         self.has_lease = true;
-    }
-
-    fn handle_redecision(
-        &mut self,
-        at: Time,
-        position: u64,
-        [before, after]: [Result<&Reply, Refusal>; 2],
-    ) {
-        let [before, after] = [before, after].map(|said| said.cloned());
-        self.differ(
-            at,
-            Difference::Redecided {
-                position,
-                before,
-                after,
-            },
-        );
     }
 
     /// A recovery read a damaged journal, or refused it.
@@ -513,36 +497,41 @@ impl Auditor {
         // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
         // may have lost those to which no answer has left.
         if let ServerRecord::RecoveredDamaged {
-            at,
             damage,
             owed,
             state: Some(seen),
+            ..
         } = *record
             && !owed.contains(&seen)
         {
             let (damage, [_, owed]) = (damage.into(), owed);
-            self.differ(at, Difference::Damaged { damage, owed, seen });
+            self.differ(Difference::Damaged { damage, owed, seen });
         }
         // After an accepted loss, all before the first lost entry is there.
         if let ServerRecord::StartRefused {
-            at,
             damage,
             whole: owed,
             accepted: seen,
             next,
+            ..
         } = *record
         {
             if seen != Some(owed) {
                 let damage = damage.into();
-                self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+                self.differ(Difference::AcceptedLoss { damage, owed, seen });
             }
             // And no number is given again. // 2.7
             let next = next.and_then(|next| self.model.given_beyond(owed.position, next));
             if let Some(given) = next {
-                self.differ(at, Difference::GivenAgain(given));
+                self.differ(Difference::GivenAgain(given));
             }
         }
     }
+}
+
+/// The first place at which two lists differ.
+fn first_difference<T: PartialEq>(owed: &[T], seen: &[T]) -> Option<usize> {
+    (0..owed.len().max(seen.len())).find(|place| owed.get(*place) != seen.get(*place))
 }
 
 /// Whether the entry matches the call.

@@ -97,7 +97,7 @@ pub struct ClusterJudge {
     now: Option<Time>,
     last: u64,
     /// The epoch of the latest claim.
-    epoch: u64,
+    pub epoch: u64,
     /// The owner from each claim on, and none from a resignation on.
     owners: BTreeMap<u64, Option<LogOwner>>,
     /// The owner that resigned last, with the instant if it is known; none after the next claim.
@@ -109,7 +109,8 @@ pub struct ClusterJudge {
     states: BTreeMap<u64, (u64, (u64, u64))>,
     /// The digest at a position, by the first member that said one.
     digests: BTreeMap<u64, (u64, u64)>,
-    accepted: Vec<u64>,
+    /// The writes that were accepted.
+    pub accepted: Vec<u64>,
     not_done: BTreeSet<u64>,
     /// How many writes were accepted when a read began.
     reads: BTreeMap<u64, usize>,
@@ -118,7 +119,8 @@ pub struct ClusterJudge {
     appends: AppendTimes,
     /// How often each rule was checked.
     checks: BTreeMap<ClusterRule, u64>,
-    violations: Vec<ClusterViolation>,
+    /// The violations so far.
+    pub violations: Vec<ClusterViolation>,
 }
 
 impl ClusterJudge {
@@ -148,28 +150,10 @@ impl ClusterJudge {
         self.observe(fact);
     }
 
-    /// The violations so far.
-    #[must_use]
-    pub fn violations(&self) -> &[ClusterViolation] {
-        &self.violations
-    }
-
     /// How often the rule was checked.
     #[must_use]
     pub fn checks(&self, rule: ClusterRule) -> u64 {
         self.checks.get(&rule).copied().unwrap_or_default()
-    }
-
-    /// The number of writes that were accepted.
-    #[must_use]
-    pub fn accepted(&self) -> usize {
-        self.accepted.len()
-    }
-
-    /// The number of claims in the log.
-    #[must_use]
-    pub fn epochs(&self) -> u64 {
-        self.epoch
     }
 
     /// The owner after the record with this sequence.
@@ -230,7 +214,8 @@ impl ClusterJudge {
             | ClusterFact::AppendEnded(_)
             | ClusterFact::Hindered(_)
             | ClusterFact::Unhindered(_)
-            | ClusterFact::Harmed => {}
+            | ClusterFact::Harmed
+            | ClusterFact::Healed => {}
             ClusterFact::ReadBegan(read) => {
                 self.reads.insert(*read, self.accepted.len());
             }
@@ -243,7 +228,6 @@ impl ClusterJudge {
             ClusterFact::Stranded(member) => self.check(ClusterRule::Agreement, false, || {
                 format!("member {member} cannot apply the log, or has another state than its owner")
             }),
-            ClusterFact::Healed => {}
             ClusterFact::Ended {
                 members,
                 due,
@@ -313,11 +297,9 @@ impl ClusterJudge {
             });
         };
         let (before, author_of) = (self.owner_at(sequence), LogOwner { epoch, author });
-        let holds = match kind {
-            RecordKind::Claim => epoch == self.epoch + 1,
-            RecordKind::Batch | RecordKind::Heartbeat | RecordKind::Resigned | RecordKind::Noop => {
-                before == Some(author_of)
-            }
+        let holds = match kind == RecordKind::Claim {
+            true => epoch == self.epoch + 1,
+            false => before == Some(author_of),
         };
         self.check(ClusterRule::OneOwner, holds, || {
             format!(

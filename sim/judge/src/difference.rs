@@ -172,14 +172,7 @@ impl EventPosition {
         owed: Option<Arc<Event>>,
         seen: Option<Event>,
     ) -> Self {
-        Self {
-            reader: Some(reader),
-            seq,
-            owed,
-            seen,
-            skipped: false,
-            repeated: false,
-        }
+        Self::between([].iter(), [].iter(), (Some(reader), seq), (owed, seen))
     }
 
     /// What the entry of this position posted in place of the expected event with this index.
@@ -204,10 +197,8 @@ impl EventPosition {
             let seen = seen.as_ref();
             seen.is_some_and(|seen| event.room == seen.room && is_alike(&event.body, &seen.body))
         };
-        let is_place = |event: &Event| {
-            let seen = seen.as_ref();
-            seen.is_some_and(|seen| event.room_seq == seen.room_seq)
-        };
+        let is_place =
+            |event: &Event| seen.as_ref().map(|seen| seen.room_seq) == Some(event.room_seq);
         Self {
             reader,
             seq,
@@ -222,33 +213,24 @@ impl EventPosition {
 impl Difference {
     /// The affected participants.
     pub(crate) fn users(&self) -> Vec<User> {
-        let users: BTreeSet<User> = match self {
-            Self::Decision(decision) => decision.caller.into_iter().collect(),
+        let users: [Option<User>; 2] = match self {
+            Self::Decision(decision) => [decision.caller, None],
             Self::Answer { call, .. }
             | Self::Uncommitted { call, .. }
             | Self::Early { call, .. }
             | Self::Unserved { call }
             | Self::Taken { call, .. }
-            | Self::Entry { call, .. } => call.caller.into_iter().collect(),
-            Self::Event(EventPosition { reader, .. }) => reader.iter().copied().collect(),
+            | Self::Entry { call, .. } => [call.caller, None],
+            Self::Event(EventPosition { reader, .. }) => [*reader, None],
             Self::Gap { reader, .. }
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
-            | Self::Unsolicited(Unsolicited::End(reader)) => BTreeSet::from([*reader]),
-            Self::Batch { owed, seen } => owed
-                .iter()
-                .chain(seen)
-                .filter_map(BatchItem::user)
-                .collect(),
-            Self::Late { due, .. } | Self::Overtaken { due, .. } => {
-                due.user().into_iter().collect()
-            }
-            Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
-            Self::Listed { owed, seen, .. } => {
-                let items = owed.iter().chain(seen);
-                items.filter_map(Listed::user).collect()
-            }
-            Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
+            | Self::Unsolicited(Unsolicited::End(reader))
+            | Self::Unjournaled { user: reader, .. } => [Some(*reader), None],
+            Self::Batch { owed, seen } => [owed, seen].map(|item| item.as_ref()?.user()),
+            Self::Late { due, .. } | Self::Overtaken { due, .. } => [due.user(), None],
+            Self::Listed { owed, seen, .. } => [owed, seen].map(|item| item.as_ref()?.user()),
+            Self::Witnessed(facts) => facts.each_ref().map(Fact::user),
             Self::Unsolicited(_)
             | Self::Servers(_)
             | Self::Size { .. }
@@ -257,9 +239,9 @@ impl Difference {
             | Self::Redecided { .. }
             | Self::Damaged { .. }
             | Self::AcceptedLoss { .. }
-            | Self::GivenAgain(_) => BTreeSet::new(),
+            | Self::GivenAgain(_) => [None; 2],
         };
-        users.into_iter().collect()
+        BTreeSet::from(users).into_iter().flatten().collect()
     }
 }
 

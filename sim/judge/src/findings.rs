@@ -7,7 +7,6 @@ use sim_model::names::PROPERTIES;
 pub(crate) use sim_model::names::Property;
 use sim_model::outcome::{PropertyResult, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::User;
 
 use crate::difference::{Difference, Fact};
 use crate::sentence::Sentence;
@@ -19,19 +18,15 @@ pub(crate) struct Finding {
     pub(crate) property: Property,
     /// When it was found, by the server's clock.
     pub(crate) at: Time,
-    /// The affected participants.
-    pub(crate) users: Vec<User>,
     /// The expected and the observed fact.
     pub(crate) difference: Difference,
 }
 
 impl Finding {
-    /// A violation, which affects the participants of the difference.
-    pub(crate) fn of(property: Property, at: Time, difference: Difference) -> Self {
+    pub(crate) const fn of(property: Property, at: Time, difference: Difference) -> Self {
         Self {
             property,
             at,
-            users: difference.users(),
             difference,
         }
     }
@@ -154,7 +149,8 @@ impl Findings {
         self.kept.sort_by_key(|finding| finding.at);
         let violation = |finding: Finding| {
             let sentence = Sentence::of(&finding.difference);
-            let mut subject = sentence.subject(&finding.users);
+            let users = finding.difference.users();
+            let mut subject = sentence.subject(&users);
             finding.difference.add_facts(&mut subject);
             Violation {
                 property: finding.property.name().to_owned(),
@@ -162,7 +158,7 @@ impl Findings {
                 detail: sentence.to_string(),
                 seed: 0,
                 subject,
-                users: finding.users,
+                users,
             }
         };
         self.kept.into_iter().map(violation).collect()

@@ -12,7 +12,6 @@ use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
 use crate::cluster::{ClusterJudge, ClusterRule};
-use crate::counts::Messages;
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
 use crate::reconciler::Reconciler;
@@ -28,7 +27,6 @@ use crate::witness::Witness;
 pub struct Judge {
     method: Method,
     findings: Findings,
-    messages: Messages,
     /// With several servers: the judge of who owns their log, and whether they agree.
     cluster: Option<Box<ClusterJudge>>,
     /// The client of each participant.
@@ -40,19 +38,18 @@ pub struct Judge {
 enum Method {
     /// By the server's own records.
     Audit(Box<Auditor>),
-    /// By the clients' histories alone.
-    Witness(Box<Witness>),
-    /// By the clients' histories, and the server's journal after them.
-    Journal(Box<WithJournal>),
+    /// By the clients' histories.
+    Live(Box<Live>),
 }
 
-/// The two judges of a live run with a journal.
+/// The judges of a live run.
 #[derive(Clone, Debug)]
-struct WithJournal {
+struct Live {
     witness: Witness,
     /// What the witness found.
     witnessed: Findings,
-    reconciler: Reconciler,
+    /// The judge by the server's journal, if that is read after the run.
+    reconciler: Option<Reconciler>,
 }
 
 /// The judgement of a run.
@@ -63,7 +60,7 @@ pub struct Judgement {
     pub properties: BTreeMap<&'static str, PropertyResult>,
     /// The first hundred violations, in the order of time; `seed` is 0.
     pub violations: Vec<Violation>,
-    /// The counts of messages.
+    /// The counts of messages that break a rule; no others.
     pub counts: Counts,
     /// The most times that each virtual user was overtaken during one wait in the queue.
     pub overtaken: BTreeMap<Agent, u64>,
@@ -94,13 +91,10 @@ impl Judge {
         {
             self.owners.insert(user, record.agent);
         }
-        self.messages.record(record);
-        match &mut self.method {
-            Method::Audit(_) => {}
-            Method::Witness(witness) => witness.record(record, &mut self.findings),
-            Method::Journal(both) => {
-                both.witness.record(record, &mut both.witnessed);
-                both.reconciler.observe(record);
+        if let Method::Live(live) = &mut self.method {
+            live.witness.record(record, &mut live.witnessed);
+            if let Some(reconciler) = &mut live.reconciler {
+                reconciler.observe(record);
             }
         }
     }
@@ -131,18 +125,15 @@ impl Judge {
         if self.findings.is_closed {
             return;
         }
-        let found = match &mut self.method {
-            Method::Witness(_) => None,
-            Method::Audit(auditor) => {
-                auditor.record(record);
-                auditor.found.take()
-            }
-            Method::Journal(both) => {
-                both.reconciler.record(record);
-                both.reconciler.found.take()
-            }
-        };
-        self.findings.add_found(found);
+        if let Method::Audit(auditor) = &mut self.method {
+            auditor.record(record);
+            self.findings.add_found(auditor.found.take());
+        } else if let Method::Live(live) = &mut self.method
+            && let Some(reconciler) = &mut live.reconciler
+        {
+            reconciler.record(record);
+            self.findings.add_found(reconciler.auditor.found.take());
+        }
     }
 
     fn record_cluster(&mut self, at: Time, fact: &ClusterFact) {
@@ -169,26 +160,29 @@ impl Judge {
     /// A judge of a run with only the clients' histories.
     #[must_use]
     pub fn live(plan: &Plan) -> Self {
-        Self::by(Method::Witness(Box::new(Witness::new(plan))), plan)
+        Self::of_live(plan, None)
     }
 
     /// A judge of a live run that began at this instant of the server's clock. After the run it
     /// observes the entries of the server's journal.
     #[must_use]
     pub fn with_journal(plan: &Plan, began: Time) -> Self {
-        let both = WithJournal {
+        Self::of_live(plan, Some(Reconciler::new(plan, began)))
+    }
+
+    fn of_live(plan: &Plan, reconciler: Option<Reconciler>) -> Self {
+        let live = Live {
             witness: Witness::new(plan),
             witnessed: Findings::new(plan),
-            reconciler: Reconciler::new(plan, began),
+            reconciler,
         };
-        Self::by(Method::Journal(Box::new(both)), plan)
+        Self::by(Method::Live(Box::new(live)), plan)
     }
 
     fn by(method: Method, plan: &Plan) -> Self {
         Self {
             method,
             findings: Findings::new(plan),
-            messages: Messages::default(),
             cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
             owners: BTreeMap::new(),
         }
@@ -203,10 +197,11 @@ impl Judge {
     /// Whether the entries so far have an equal for all that clients received. True without a journal.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        match &self.method {
-            Method::Journal(both) => self.violated() || both.reconciler.is_complete(),
-            Method::Audit(_) | Method::Witness(_) => true,
-        }
+        let Method::Live(live) = &self.method else {
+            return true;
+        };
+        let reconciler = live.reconciler.as_ref();
+        self.violated() || reconciler.is_none_or(Reconciler::is_complete)
     }
 
     /// Ends the judgement of a run that ended at `now`.
@@ -214,7 +209,6 @@ impl Judge {
     pub fn finish(mut self, now: Time) -> Judgement {
         let mut model = None;
         match &mut self.method {
-            Method::Witness(witness) => witness.finish(&mut self.findings),
             Method::Audit(auditor) => {
                 if !self.findings.is_closed {
                     auditor.look_for_late(now);
@@ -231,12 +225,17 @@ impl Judge {
                 }
                 model = Some(&auditor.model);
             }
-            Method::Journal(both) => {
-                both.reconciler.finish(&mut self.findings);
-                self.findings.add_found(both.reconciler.found.take());
-                both.witness.finish(&mut both.witnessed);
-                self.findings.join(&mut both.witnessed);
-                model = Some(&both.reconciler.auditor.model);
+            Method::Live(live) => {
+                live.witness.finish(&mut live.witnessed);
+                if let Some(reconciler) = &mut live.reconciler {
+                    reconciler.finish(&mut self.findings);
+                    let found = reconciler.auditor.found.take();
+                    self.findings.add_found(found);
+                    self.findings.join(&mut live.witnessed);
+                    model = Some(&reconciler.auditor.model);
+                } else {
+                    std::mem::swap(&mut self.findings, &mut live.witnessed);
+                }
             }
         }
         let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
@@ -246,15 +245,16 @@ impl Judge {
                 *most = (*most).max(*times);
             }
         }
-        let mut counts = self.messages.finish();
         let broken = |property| self.findings.broken(property);
-        counts.lost = broken(Property::NoLostMessages);
-        counts.duplicated = broken(Property::NoDuplicates);
-        counts.reordered = broken(Property::RoomOrder);
-        counts.phantom = broken(Property::NoPhantoms);
         Judgement {
             properties: self.findings.results(),
-            counts,
+            counts: Counts {
+                lost: broken(Property::NoLostMessages),
+                duplicated: broken(Property::NoDuplicates),
+                reordered: broken(Property::RoomOrder),
+                phantom: broken(Property::NoPhantoms),
+                ..Counts::default()
+            },
             overtaken,
             violations: self.findings.into_violations(),
         }
@@ -262,7 +262,7 @@ impl Judge {
 }
 
 fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
-    if let Some(violation) = cluster.violations().first() {
+    if let Some(violation) = cluster.violations.first() {
         let difference = Difference::Servers(violation.detail.clone());
         findings.add(Finding::of(violation.rule.property(), at, difference));
     }

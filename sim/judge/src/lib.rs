@@ -43,7 +43,6 @@
 mod auditor;
 pub mod cluster;
 mod comparison;
-mod counts;
 mod difference;
 mod findings;
 mod judge;

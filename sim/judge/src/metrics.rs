@@ -40,16 +40,16 @@ use self::open::{OpenCall, Waits};
 use self::shares::Shares;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
-use sim_model::outcome::{LetOffResult, Seek, UserWaits, Worst};
+use sim_model::outcome::{Counts, LetOffResult, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{
-    Agent, Body, CallId, Code, Command, Event, InboxEvent, LostRange, Membership, Op, OpKind,
-    Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
+    Agent, Body, CallId, Code, Command, Epoch, Event, InboxEvent, LostRange, Membership, Op,
+    OpKind, Outcome, Reply, Response, Room, StickLoss, WasWaiting, Who,
 };
 
 pub(crate) use self::open::stuck;
+pub(crate) use self::verdict::is_met;
 pub use self::verdict::judged_by_thresholds;
-pub(crate) use self::verdict::{is_met, of_distribution};
 
 /// Bytes that frame a message: its room, number, sender and fence.
 const MESSAGE_FRAME: u64 = 32;
@@ -76,18 +76,23 @@ pub struct Metrics {
     turns: Shares,
     matches: Shares,
     healed_at: Option<Time>,
-    /// Users that never got in, by the reason.
-    left_out: BTreeMap<&'static str, u64>,
+    /// Users that never got in, by the code of their last refusal, or `unanswered`.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// The counts of messages as their senders and receivers observed them. They are of one run.
+    pub(crate) counts: Counts,
     /// The most times that any user was overtaken during one wait in the queue.
     overtaken: u64,
     worst_in_line: Worst,
     worst_claim: Worst,
     queue_waits: UserWaits,
     stick_waits: UserWaits,
-    refusals: Vec<(&'static str, u64)>,
-    let_off: LetOffResult,
-    calls: u64,
-    unanswered: u64,
+    refusals: BTreeMap<&'static str, u64>,
+    /// The users that did not do all of their flow for a reason that is no fault.
+    pub let_off: LetOffResult,
+    /// The number of calls of any kind, without retries.
+    pub calls: u64,
+    /// The number of calls without an answer.
+    pub unanswered: u64,
     retries: u64,
 }
 
@@ -151,7 +156,10 @@ impl Metrics {
                 self.let_off.cut_short += u64::from(cut_short);
             }
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
-            ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
+            ClientEvent::StreamClosed => {
+                let waits = self.waits(record.agent);
+                waits.disconnected_at.get_or_insert(record.at);
+            }
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Drained => {}
         }
     }
@@ -175,7 +183,7 @@ impl Metrics {
 
     /// The number of refused calls so far.
     pub(crate) fn refused(&self) -> u64 {
-        self.refusals.iter().map(|(_, times)| times).sum()
+        self.refusals.values().sum()
     }
 
     /// The measurements since the last call.
@@ -199,17 +207,19 @@ impl Metrics {
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.turns.merge(&other.turns);
         self.matches.merge(&other.matches);
-        for (why, users) in &other.left_out {
-            *self.left_out.entry(why).or_default() += users;
+        for (mine, theirs) in [
+            (&mut self.left_out, &other.left_out),
+            (&mut self.refusals, &other.refusals),
+        ] {
+            for (why, times) in theirs {
+                *mine.entry(why).or_default() += times;
+            }
         }
         self.overtaken = self.overtaken.max(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
         self.queue_waits.merge(&other.queue_waits);
         self.stick_waits.merge(&other.stick_waits);
-        for &(code, count) in &other.refusals {
-            self.refuse(code, count);
-        }
         self.let_off.alone += other.let_off.alone;
         self.let_off.cut_short += other.let_off.cut_short;
         self.calls += other.calls;
@@ -240,6 +250,7 @@ impl Metrics {
 
     fn record_call(&mut self, record: &Record<'_>, (call, op): (CallId, &Op), intended: Time) {
         self.calls += 1;
+        self.counts.attempted += u64::from(speaks(op));
         let waits = self.waits(record.agent);
         waits.called = true;
         waits.calls.push(OpenCall::of(call, op, intended));
@@ -266,35 +277,6 @@ impl Metrics {
     /// The number of users.
     pub(crate) fn users(&self) -> u64 {
         self.merged_users + self.users.len() as u64
-    }
-
-    /// The number of calls of any kind, without retries.
-    #[must_use]
-    pub const fn calls(&self) -> u64 {
-        self.calls
-    }
-
-    /// The users that did not do all of their flow for a reason that is no fault.
-    #[must_use]
-    pub const fn let_off(&self) -> LetOffResult {
-        self.let_off
-    }
-
-    /// Users of the finished run waited for a match while nobody else did.
-    pub(crate) const fn end_alone(&mut self, users: u64) {
-        self.let_off.alone = users;
-    }
-
-    /// The number of calls without an answer.
-    #[must_use]
-    pub const fn unanswered(&self) -> u64 {
-        self.unanswered
-    }
-
-    /// Users that never got in, by the code of their last refusal, or `unanswered`.
-    #[must_use]
-    pub const fn left_out(&self) -> &BTreeMap<&'static str, u64> {
-        &self.left_out
     }
 
     /// The sender meant to send a message then, as its answer says now.
@@ -344,11 +326,8 @@ impl Metrics {
                 waits.matches.ask(intended);
                 // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
-                if let Some(since) = waits.record_match(*room) {
-                    self.waited_in_line(record, since);
-                } else {
-                    waits.in_line_since = None;
-                }
+                self.matched(record, *room);
+                self.waits(agent).in_line_since = None;
             }
             Ok(Response::Done(Reply::LeftQueue {
                 left: WasWaiting::Yes,
@@ -360,6 +339,7 @@ impl Metrics {
                 if op.kind() == OpKind::Push {
                     self.waits(agent).holds = false;
                 }
+                self.counts.accepted += 1;
                 self.sent(*room, room_seq.0, (agent, intended));
             }
             Ok(Response::Done(Reply::Stick {
@@ -371,16 +351,16 @@ impl Metrics {
                     waits.asked = true;
                     waits.turns_in(*room).ask(intended);
                 }
-                if *place == 0
-                    && let Some(since) = waits.record_grant(*room, epoch.0)
-                {
-                    self.waited_for_stick(record, *room, since);
+                if *place == 0 {
+                    self.granted(record, *room, *epoch);
                 }
             }
             Ok(Response::Done(_) | Response::Read(_) | Response::Streaming) => {}
             Err(refusal) => {
+                // The last attempt was refused as retryable; an earlier one may have been accepted.
                 if !(is_unsure && refusal.is_retryable()) {
-                    self.refuse(refusal.code, 1);
+                    self.counts.refused += u64::from(speaks(op));
+                    *self.refusals.entry(refusal.code).or_default() += 1;
                     self.groups.refuse(agent, op.room().flatten(), intended);
                 }
                 let waits_on = refusal.is(Code::AlreadyWaiting) && record.user.is_some();
@@ -394,38 +374,43 @@ impl Metrics {
         }
     }
 
-    fn refuse(&mut self, code: &'static str, times: u64) {
-        match self.refusals.iter_mut().find(|(known, _)| *known == code) {
-            Some((_, count)) => *count += times,
-            None => self.refusals.push((code, times)),
+    /// A match in this room was reported. Returns since when the user waited, if this ended a wait.
+    fn matched(&mut self, record: &Record<'_>, room: Room) -> Option<Time> {
+        let since = self.waits(record.agent).record_match(room)?;
+        self.waited(record, None, since);
+        Some(since)
+    }
+
+    /// A grant of the room's stick was reported, which may have ended a wait.
+    fn granted(&mut self, record: &Record<'_>, room: Room, epoch: Epoch) {
+        if let Some(since) = self.waits(record.agent).record_grant(room, epoch.0) {
+            self.waited(record, Some(room), since);
         }
     }
 
-    /// This user's wait in the queue since then ended in a match.
-    fn waited_in_line(&mut self, record: &Record<'_>, since: Time) {
-        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
-        self.waits(agent).queue.add(took);
-        let figure = took.0;
-        self.worst_in_line.take(Worst { figure, user });
-        self.measure(Sample::of(Metric::QueueWait, agent, (since, record.at)));
-    }
-
-    /// This user's wait since then ended in a grant of the room's stick.
-    fn waited_for_stick(&mut self, record: &Record<'_>, room: Room, since: Time) {
-        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
-        self.waits(agent).stick.add(took);
-        let figure = took.0;
-        self.worst_claim.take(Worst { figure, user });
+    /// This user's wait since then ended: in the queue, or for the stick of a room.
+    fn waited(&mut self, record: &Record<'_>, room: Option<Room>, since: Time) {
+        let took = record.at.since(since);
+        let waits = &mut self.users[record.agent.0 as usize];
+        let (what, waited, worst) = match room {
+            None => (Metric::QueueWait, &mut waits.queue, &mut self.worst_in_line),
+            Some(_) => (Metric::StickWait, &mut waits.stick, &mut self.worst_claim),
+        };
+        waited.add(took);
+        worst.take(Worst {
+            figure: took.0,
+            user: record.user,
+        });
         self.measure(Sample {
-            room: Some(room),
-            ..Sample::of(Metric::StickWait, agent, (since, record.at))
+            room,
+            ..Sample::of(what, record.agent, (since, record.at))
         });
     }
 
     fn gave_up(&mut self, record: &Record<'_>) {
         let agent = record.agent;
         let waits = self.waits(agent);
-        waits.disconnect(record.at);
+        waits.disconnected_at.get_or_insert(record.at);
         if let Some((room, epoch)) = waits.granted.filter(|_| waits.holds) {
             waits.left_with = Some((room, epoch, record.user));
         }
@@ -443,41 +428,37 @@ impl Metrics {
 
     /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
-        let agent = record.agent;
-        if lost.you == Some(Membership::Matched)
-            && let Some(since) = self.waits(agent).record_match(lost.room)
-        {
-            self.waited_in_line(record, since);
+        if lost.you == Some(Membership::Matched) {
+            self.matched(record, lost.room);
         }
         let Some(stick) = lost.stick else { return };
         let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
             stick;
-        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch.0) {
-            self.waited_for_stick(record, lost.room, since);
-        }
-        self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
+        self.granted(record, lost.room, epoch);
+        self.waits(record.agent).holds = matches!(stick, StickLoss::Granted(_));
     }
 
     fn record_event(&mut self, record: &Record<'_>, event: InboxEvent<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
+        if let InboxEvent::Event(event) = event
+            && let Body::Message { text, .. } = &event.body
+        {
+            let framed = MESSAGE_FRAME + text.len() as u64;
+            let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
+            self.measured.of(Metric::BytesPerMessage).record(bytes);
+            self.counts.delivered += 1;
+            return self.seen(event.room, event.room_seq.0, (agent, at));
+        }
+        self.waits(agent).bytes += EVENT_LINE;
         match event {
             InboxEvent::Gap(gap) => {
                 for lost in &gap.rooms {
+                    self.counts.gapped += lost.messages;
                     self.record_gap(record, lost);
                 }
             }
-            InboxEvent::Event(event) => {
-                if let Body::Message { text, .. } = &event.body {
-                    let framed = MESSAGE_FRAME + text.len() as u64;
-                    let bytes = std::mem::take(&mut self.waits(agent).bytes) + framed;
-                    self.measured.of(Metric::BytesPerMessage).record(bytes);
-                    self.seen(event.room, event.room_seq.0, (agent, at));
-                    return;
-                }
-                self.record_change(record, event, sent_at);
-            }
+            InboxEvent::Event(event) => self.record_change(record, event, sent_at),
         }
-        self.waits(agent).bytes += EVENT_LINE;
     }
 
     /// Processes an event that is no message.
@@ -487,15 +468,12 @@ impl Metrics {
         let mine = |user: &Who| record.user == Some(user.id);
         match &event.body {
             Body::Found(_) => {
-                if let Some(since) = waits.record_match(room) {
-                    waits.last_in_line = Some((since, sent_at.min(at)));
-                    self.waited_in_line(record, since);
+                if let Some(since) = self.matched(record, room) {
+                    self.waits(record.agent).last_in_line = Some((since, sent_at.min(at)));
                 }
             }
             Body::StickGranted { user, epoch, .. } if mine(user) => {
-                if let Some(since) = waits.record_grant(room, epoch.0) {
-                    self.waited_for_stick(record, room, since);
-                }
+                self.granted(record, room, *epoch);
             }
             Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch }
                 if mine(user) =>
@@ -518,5 +496,10 @@ impl Metrics {
     }
 }
 
+/// Whether the call sends a message.
+pub(crate) const fn speaks(op: &Op) -> bool {
+    matches!(op.kind(), OpKind::Send | OpKind::Push)
+}
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -22,23 +22,21 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use chat_types::{
-    Caller, Command, Config, EnterQueue, Entry, Implied, Report, RequestKey, SecretHash, Time,
-};
+use chat_types::{Caller, Command, Config, Entry, Implied, Report, RequestKey, SecretHash, Time};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
 pub(crate) use chat_types::{Body, Event};
 pub(crate) use deadline::{Deadline, GivenAgain, Numbered};
-pub(crate) use inbox::{Inbox, PageLimits, read};
+pub(crate) use inbox::{Inbox, PageLimits, is_ordered};
 pub(crate) use presence::State;
-pub(crate) use room::RoomState;
 
 use breaks::Draws;
 use deadline::Deadlines;
 use line::Line;
 use moderation::{Measure, StoredMeasures};
 use participant::{Participant, Remembered};
+use room::RoomState;
 use table::Table;
 
 /// The whole state of the specification. // 4.2
@@ -103,12 +101,18 @@ fn refuse(code: Code) -> Refusal {
 }
 
 /// A refusal because of this limit.
-fn refuse_at(code: Code, limit: u32) -> Refusal {
+pub(crate) fn refuse_at(code: Code, limit: u32) -> Refusal {
     Refusal::with(code, limit.into())
 }
 
+/// Whether a call may go on, or why not.
+pub(crate) type Checked = Result<(), Refusal>;
+
+/// A participant, or one that registers; and its address.
+type Asker = (Option<User>, u64);
+
 /// Refuses a call that is wrong.
-pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Result<(), Refusal> {
+pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Checked {
     if is_wrong { Err(refusal) } else { Ok(()) }
 }
 
@@ -178,16 +182,8 @@ impl Model {
         if let Some(posted) = &mut self.posted {
             posted.clear();
         }
-        match entry {
-            Entry::Resumed {
-                config, continuity, ..
-            } => self.resume(at, config, *continuity), // 2.6
-            Entry::Stepped => self.step(at), // 2.8
-            Entry::Call { .. }
-            | Entry::Implied { .. }
-            | Entry::Operate { .. }
-            | Entry::Started { .. }
-            | Entry::Tick => self.pass(at), // 2.2 (1)
+        if !matches!(entry, Entry::Resumed { .. } | Entry::Stepped) {
+            self.pass(at); // 2.2 (1)
         }
         match entry {
             Entry::Call {
@@ -198,7 +194,11 @@ impl Model {
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
             Entry::Operate { act, .. } => return owe(None, self.operate(act)),
             Entry::Started { config, .. } => self.config = config.as_ref().clone(),
-            Entry::Tick | Entry::Resumed { .. } | Entry::Stepped => {}
+            Entry::Resumed {
+                config, continuity, ..
+            } => self.resume(at, config, *continuity), // 2.6
+            Entry::Stepped => self.step(at), // 2.8
+            Entry::Tick => {}
         }
         owe(None, Ok(Reply::Done))
     }
@@ -260,20 +260,10 @@ impl Model {
 
     fn decide_call(&mut self, caller: Caller, key: Option<RequestKey>, command: &Command) -> Owed {
         let (user, outcome) = match (self.user_of(caller.handle()), caller) {
-            (None, Caller::Handle(_)) => return owe(None, Err(refuse(Code::UnknownHandle))),
-            (
-                None,
-                Caller::New {
-                    handle,
-                    reader,
-                    from,
-                },
-            ) => {
-                match self.register((handle, reader), from.0, command) {
-                    Ok(registered) => registered,
-                    Err(refusal) => return owe(None, Err(refusal)), // Not remembered. // 3
-                }
-            }
+            (None, caller) => match self.register(caller, command) {
+                Ok(registered) => registered,
+                Err(refusal) => return owe(None, Err(refusal)), // Not remembered. // 3
+            },
             (Some(user), Caller::New { .. }) if !self.is_unused(user) => {
                 return owe(None, Err(refuse(Code::HandleRequired))); // 2.2 (2)
             }
@@ -300,7 +290,8 @@ impl Model {
 
     /// The expected result of a call with a remembered key; `None` for another key. // 3
     pub(crate) fn repeat(&self, user: User, key: RequestKey, command: &Command) -> Option<Owed> {
-        let remembered = self.participants.get(user.0)?.keys.get(key)?;
+        let keys = &self.participants.get(user.0)?.keys;
+        let remembered = keys.remembered.get(&key)?;
         if remembered.asked != hash(command) {
             return Some(owe(Some(user), Err(refuse(Code::RequestKeyReused))));
         }
@@ -319,32 +310,32 @@ impl Model {
             Ok(_) | Err(_) => None,
         };
         let limit = self.config.remembered_keys;
-        let now = self.now;
+        let held_until = held_until.filter(|until| *until > self.now);
         let participant = self.participant_mut(user);
         participant.keys.remember(key, remembered, limit);
-        let held_until = held_until.filter(|until| *until > now);
-        participant
-            .held
-            .extend(held_until.map(|until| (key, until)));
+        let held = held_until.map(|until| (key, until));
+        participant.held.extend(held);
     }
 
     /// Decides a command of a known caller.
     fn decide(&mut self, user: User, command: &Command) -> Decided {
         match command {
-            Command::EnterQueue(EnterQueue {
-                display_name,
-                interests,
-                ..
-            }) => self.enter_queue(user, display_name.as_ref(), interests),
+            Command::EnterQueue(entry) => self.enter_queue(user, entry),
             Command::LeaveQueue => self.leave_queue(user),
             Command::Login { username, room } => self.login(user, username, room),
-            Command::SendMessage { room, text, epoch } => self.send(user, *room, text, *epoch),
+            Command::SendMessage { room, text, epoch } => {
+                self.send(self.turn(user, *room, *epoch)?, text)
+            }
             Command::LeaveChat { room } => self.leave_chat(user, *room),
-            Command::TalkingStick { room, epoch } => self.talking_stick(user, *room, *epoch),
-            Command::Append { room, text, epoch } => self.append(user, *room, text, *epoch),
-            Command::Undo { room, epoch } => self.undo(user, *room, *epoch),
-            Command::Reset { room, epoch } => self.reset(user, *room, *epoch),
-            Command::Push { room, epoch } => self.push(user, *room, *epoch),
+            Command::TalkingStick { room, epoch } => {
+                self.talking_stick(self.turn(user, *room, *epoch)?)
+            }
+            Command::Append { room, text, epoch } => {
+                self.append(self.turn(user, *room, *epoch)?, text)
+            }
+            Command::Undo { room, epoch } => self.undo(self.turn(user, *room, *epoch)?),
+            Command::Reset { room, epoch } => self.reset(self.turn(user, *room, *epoch)?),
+            Command::Push { room, epoch } => self.push(self.turn(user, *room, *epoch)?),
             Command::Typing { room } => self.typing(user, *room),
             Command::BlockUser { user: other } => self.block(user, *other),
             Command::UnblockUser { user: other } => self.unblock(user, *other),
@@ -362,9 +353,9 @@ impl Model {
 
     /// `login` of a known caller. // 5.6
     fn login(&mut self, user: User, name: &Arc<str>, room: &Arc<str>) -> Decided {
-        let from = self.participant(user).address;
-        let naming = self.check_name(Some(user), from, name)?;
-        self.check_join(Some(user), from, room)?;
+        let asker = (Some(user), self.participant(user).address);
+        let naming = self.check_name(asker, name)?;
+        self.check_join(asker, room)?;
         let is_name_muted = naming
             .as_ref()
             .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));

@@ -35,15 +35,37 @@ struct Rule {
 }
 
 impl Rule {
-    /// A rule that nothing breaks.
-    const NONE: Self = Self {
-        property: Property::Outcomes,
-        counts: &[],
-        codes: &[],
-        calls: &[],
-        events: &[],
-        breaks: |_, _| false,
-    };
+    /// A rule that nothing checks and nothing breaks.
+    const fn of(property: Property) -> Self {
+        Self {
+            property,
+            counts: &[],
+            codes: &[],
+            calls: &[],
+            events: &[],
+            breaks: |_, _| false,
+        }
+    }
+
+    const fn counts(self, counts: &'static [Comparison]) -> Self {
+        Self { counts, ..self }
+    }
+
+    const fn codes(self, codes: &'static [Code]) -> Self {
+        Self { codes, ..self }
+    }
+
+    const fn calls(self, calls: &'static [OpKind]) -> Self {
+        Self { calls, ..self }
+    }
+
+    const fn events(self, events: &'static [Comparison]) -> Self {
+        Self { events, ..self }
+    }
+
+    const fn breaks(self, breaks: fn(&Difference, &Model) -> bool) -> Self {
+        Self { breaks, ..self }
+    }
 
     fn is_broken(&self, difference: &Difference, model: &Model) -> bool {
         let of_kind = |body: &Body| self.events.contains(&Comparison::of_event(body));
@@ -58,34 +80,27 @@ impl Rule {
 const RULES: [Rule; 25] = [
     // The stored blocks, reports, bans and mutes, the lists of them, and all lists after an
     // operator's act, but for what an archive takes.
-    Rule {
-        property: Property::Moderation,
-        counts: &[Comparison::Listed],
-        breaks: |difference, _| kept(difference) == [None, None] && tells_of_measures(difference),
-        ..Rule::NONE
-    },
+    Rule::of(Property::Moderation)
+        .counts(&[Comparison::Listed])
+        .breaks(|difference, _| kept(difference) == [None, None] && tells_of_measures(difference)),
     // With several servers, what a server appends to their log is in it in time, and a batch that
     // is due precedes every other record.
-    Rule {
-        property: Property::LogProgress,
-        counts: &[Comparison::LogRecord],
-        breaks: |difference, _| matches!(difference, Difference::Overtaken { .. }),
-        ..Rule::NONE
-    },
+    Rule::of(Property::LogProgress)
+        .counts(&[Comparison::LogRecord])
+        .breaks(|difference, _| matches!(difference, Difference::Overtaken { .. })),
     // No collection exceeds its limit or has another size than the protocol prescribes, and a gap
     // or a refusal reports every overflow.
-    Rule {
-        property: Property::Bounded,
-        counts: &[Comparison::Size, Comparison::Gap, Comparison::Page],
-        codes: &[
+    Rule::of(Property::Bounded)
+        .counts(&[Comparison::Size, Comparison::Gap, Comparison::Page])
+        .codes(&[
             Code::QueueFull,
             Code::RoomFull,
             Code::ServerFull,
             Code::AddressFull,
             Code::DraftFull,
             Code::MessageTooLong,
-        ],
-        breaks: |difference, _| {
+        ])
+        .breaks(|difference, _| {
             let cut = |answer: &Reply| match answer {
                 Reply::Draft { cut, .. } => Some(*cut),
                 _ => None,
@@ -94,20 +109,17 @@ const RULES: [Rule; 25] = [
                 difference,
                 Difference::Size { .. } | Difference::Kept { .. } | Difference::Gap { .. }
             ) || decided_otherwise(difference, cut)
-        },
-        ..Rule::NONE
-    },
+        }),
     // An answer leaves after its entry is committed, and committed entries survive a crash. A
     // damaged journal costs the start, and no committed entry. An accepted loss costs only what the
     // damage took.
-    Rule {
-        property: Property::Durability,
-        counts: &[
+    Rule::of(Property::Durability)
+        .counts(&[
             Comparison::Recovered,
             Comparison::Damaged,
             Comparison::Journaled,
-        ],
-        breaks: |difference, _| match difference {
+        ])
+        .breaks(|difference, _| match difference {
             Difference::Answer {
                 owed: Err(owed),
                 said: Ok(_),
@@ -121,16 +133,13 @@ const RULES: [Rule; 25] = [
             | Difference::GivenAgain(_)
             | Difference::Unjournaled { .. } => true,
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // A repeated request key has one effect and one answer, and a refusal tells what is known of
     // earlier attempts.
-    Rule {
-        property: Property::IdempotentRequests,
-        counts: &[Comparison::Repeat],
-        codes: &[Code::RequestKeyReused],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::IdempotentRequests)
+        .counts(&[Comparison::Repeat])
+        .codes(&[Code::RequestKeyReused])
+        .breaks(|difference, _| match difference {
             Difference::Decision(decision) => decision.repeated,
             // A decided call is refused as retryable.
             Difference::Answer {
@@ -145,34 +154,27 @@ const RULES: [Rule; 25] = [
                 ..
             } => owed.code == said.code && owed.earlier != said.earlier,
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // Calls are refused before the journal as the protocol prescribes: for rate limits, overload, a
     // journal that cannot be written, a server that stops, and texts that are far too long. No
     // other call is refused there, and the refusal has the time until a retry.
-    Rule {
-        property: Property::Admission,
-        counts: &[Comparison::Admitted],
-        breaks: |difference, _| {
-            let mut retryable = Code::ALL.iter().filter(|code| code.is_retryable());
-            matches!(difference, Difference::Taken { .. })
-                || retryable.any(|code| refuses(difference, &[*code]))
-        },
-        ..Rule::NONE
-    },
+    Rule::of(Property::Admission)
+        .counts(&[Comparison::Admitted])
+        .breaks(|difference, _| {
+            let mut refusals = refusals(difference).into_iter().flatten();
+            matches!(difference, Difference::Taken { .. }) || refusals.any(Refusal::is_retryable)
+        }),
     // A participant goes away, comes back and is forgotten at its deadline, neither before nor
     // after, and streams count from their opening to their end.
-    Rule {
-        property: Property::Presence,
-        counts: &[
+    Rule::of(Property::Presence)
+        .counts(&[
             Comparison::There,
             Comparison::Presence,
             Comparison::PresenceDeadline,
-        ],
-        codes: &[Code::UnknownHandle],
-        events: &[Comparison::There],
-        breaks: |difference, _| match difference {
+        ])
+        .codes(&[Code::UnknownHandle])
+        .events(&[Comparison::There])
+        .breaks(|difference, _| match difference {
             Difference::Late { due, .. } => matches!(
                 due,
                 Due::Deadline(Deadline::Presence(_))
@@ -189,13 +191,10 @@ const RULES: [Rule; 25] = [
                 batched(difference),
                 Some(Implied::CloseStream | Implied::Seen { .. })
             ),
-        },
-        ..Rule::NONE
-    },
+        }),
     // Decisions that do not depend on a room, the queue or a stick: names and other arguments.
-    Rule {
-        property: Property::Outcomes,
-        codes: &[
+    Rule::of(Property::Outcomes)
+        .codes(&[
             Code::InvalidArguments,
             Code::InvalidCursor,
             Code::NameTaken,
@@ -203,8 +202,8 @@ const RULES: [Rule; 25] = [
             Code::UserIdTaken,
             Code::UserNotFound,
             Code::HandleRequired,
-        ],
-        breaks: |difference, _| {
+        ])
+        .breaks(|difference, _| {
             // The same match, with a partner who is shown differently.
             let pair = |outcome: &Decided| match outcome {
                 Ok(Reply::Matched { room, partner, .. }) => Some((*room, partner.id)),
@@ -212,63 +211,54 @@ const RULES: [Rule; 25] = [
             };
             decision(difference)
                 .is_some_and(|of| pair(&of.owed).is_some() && pair(&of.owed) == pair(&of.said))
-        },
-        ..Rule::NONE
-    },
+        }),
     // Blocks, reports, mutes, kicks, closings and bans have the prescribed effects, and members
     // receive their events.
-    Rule {
-        property: Property::Moderation,
-        counts: &[Comparison::Moderation, Comparison::Moderated],
-        codes: &[Code::Muted, Code::Blocked],
-        calls: &[OpKind::Block, OpKind::Unblock, OpKind::Report],
-        events: &[Comparison::Moderated],
-        breaks: |difference, _| {
+    Rule::of(Property::Moderation)
+        .counts(&[Comparison::Moderation, Comparison::Moderated])
+        .codes(&[Code::Muted, Code::Blocked])
+        .calls(&[OpKind::Block, OpKind::Unblock, OpKind::Report])
+        .events(&[Comparison::Moderated])
+        .breaks(|difference, _| {
             decision(difference).is_some_and(|of| matches!(of.entry, Entry::Operate { .. }))
-        },
-    },
+        }),
     // The room of a call, and whether it has ended.
-    Rule {
-        property: Property::RoomLifecycle,
-        codes: &[Code::ChatEnded, Code::RoomNotFound, Code::RoomAmbiguous],
-        ..Rule::NONE
-    },
+    Rule::of(Property::RoomLifecycle).codes(&[
+        Code::ChatEnded,
+        Code::RoomNotFound,
+        Code::RoomAmbiguous,
+    ]),
     // Stress rises by one a minute and falls with a break; the boss notices and calms down; a break
     // under a fully alert boss is answered 20 s later, every other at once.
-    Rule {
-        property: Property::BreaksRules,
-        counts: &[Comparison::Break, Comparison::Mood],
-        calls: &[OpKind::Break, OpKind::Mood],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::BreaksRules)
+        .counts(&[Comparison::Break, Comparison::Mood])
+        .calls(&[OpKind::Break, OpKind::Mood])
+        .breaks(|difference, _| match difference {
             Difference::Late {
                 due: Due::Answer(call),
                 ..
             } => call.kind() == Some(OpKind::Break),
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // A stream carries every event behind the cursor it opened with, in order, and each notice of
     // its participant's rooms at once.
-    Rule {
-        property: Property::StreamContinuity,
-        counts: &[Comparison::Push, Comparison::Noticed],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::StreamContinuity)
+        .counts(&[Comparison::Push, Comparison::Noticed])
+        .breaks(|difference, _| match difference {
             Difference::Reach { channel, .. } => *channel == Channel::Stream,
             Difference::Notice { .. } => true,
             Difference::Late { due, .. } => matches!(due, Due::Notice(_)),
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // A message is in an inbox once, however often it was sent or delivered.
-    Rule {
-        property: Property::NoDuplicates,
-        counts: &[Comparison::Message],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::NoDuplicates)
+        .counts(&[Comparison::Message])
+        .breaks(|difference, _| match difference {
             // The inbox already has the message, and the expected one comes later.
             Difference::Event(place) => {
-                place.repeated && !place.skipped && concerns_a_message(difference)
+                let mut both = events(difference).into_iter().flatten();
+                let concerns_a_message = both.any(|what| what.message().is_some());
+                place.repeated && !place.skipped && concerns_a_message
             }
             // A check without a cursor that begins before the end of the last answer.
             Difference::Reach {
@@ -278,15 +268,12 @@ const RULES: [Rule; 25] = [
                 ..
             } => seen.0 < owed.0,
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // An accepted message is in the inbox of each member to whom it is owed; a check without a
     // cursor continues after the last answer; only a cursor acknowledges.
-    Rule {
-        property: Property::NoLostMessages,
-        counts: &[Comparison::Message, Comparison::Page],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::NoLostMessages)
+        .counts(&[Comparison::Message, Comparison::Page])
+        .breaks(|difference, _| match difference {
             Difference::Event(place) => {
                 let [owed, _] = events(difference);
                 matches!(owed, Some(Body::Message { .. }))
@@ -306,57 +293,45 @@ const RULES: [Rule; 25] = [
                 ..
             }) => refuses(difference, &[Code::DraftEmpty]),
             _ => matches!(batched(difference), Some(Implied::Read { .. })),
-        },
-        ..Rule::NONE
-    },
+        }),
     // At most one member holds the stick; speech in a stick room carries the epoch of the holder's
     // grant, and a stale one is refused; epochs count up by one; a push releases the stick; a lease
     // ends when it must, neither before nor after.
-    Rule {
-        property: Property::StickExclusion,
-        counts: &[
+    Rule::of(Property::StickExclusion)
+        .counts(&[
             Comparison::Granted,
             Comparison::StickEnded,
             Comparison::Speech,
-        ],
-        codes: &[Code::StickRequired],
-        events: &[Comparison::StickEnded],
-        breaks: |difference, _| {
+        ])
+        .codes(&[Code::StickRequired])
+        .events(&[Comparison::StickEnded])
+        .breaks(|difference, _| {
             holds_wrongly(difference) || grants_differ(difference) || epochs_differ(difference)
-        },
-        ..Rule::NONE
-    },
+        }),
     // Claims are granted in their order. Two different grants are to different members.
-    Rule {
-        property: Property::StickOrder,
-        counts: &[Comparison::Claim, Comparison::Claimed],
-        calls: &[OpKind::TalkingStick, OpKind::Reset],
-        events: &[Comparison::Claimed],
-        breaks: |difference, _| events(difference).into_iter().all(grants),
-        ..Rule::NONE
-    },
+    Rule::of(Property::StickOrder)
+        .counts(&[Comparison::Claim, Comparison::Claimed])
+        .calls(&[OpKind::TalkingStick, OpKind::Reset])
+        .events(&[Comparison::Claimed])
+        .breaks(|difference, _| events(difference).into_iter().all(grants)),
     // Under `fifo` the possible participant that has waited longest is matched first, and the answer
     // has its true place.
-    Rule {
-        property: Property::FifoMatching,
-        counts: &[Comparison::Queue, Comparison::Found],
-        breaks: |difference, model| {
+    Rule::of(Property::FifoMatching)
+        .counts(&[Comparison::Queue, Comparison::Found])
+        .breaks(|difference, model| {
             let place = |answer: &Reply| match answer {
                 Reply::Waiting { position, .. } => Some(*position),
                 _ => None,
             };
             model.config.matching == Matching::Fifo
                 && (partners_differ(difference) || decided_otherwise(difference, place))
-        },
-        ..Rule::NONE
-    },
+        }),
     // A match joins two who wait, neither with itself, nor with one it blocks, nor twice at once,
     // nor after it left the line, nor without a shared interest on which one insists.
-    Rule {
-        property: Property::SingleMatch,
-        counts: &[Comparison::Queue, Comparison::Found],
-        codes: &[Code::AlreadyWaiting],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::SingleMatch)
+        .counts(&[Comparison::Queue, Comparison::Found])
+        .codes(&[Code::AlreadyWaiting])
+        .breaks(|difference, _| match difference {
             Difference::Event(_) => match events(difference) {
                 [owed, Some(seen @ Body::Found(_))] => !owed.is_some_and(|it| is_alike(it, seen)),
                 _ => false,
@@ -368,33 +343,30 @@ const RULES: [Rule; 25] = [
                 _ => refuses(difference, &[Code::AlreadyChatting]),
             },
             _ => false,
-        },
-        ..Rule::NONE
-    },
+        }),
     // An inbox holds no message that was never sent, was refused, was sent to a room of which the
     // reader is no member, has another sender's name, or is from a blocked participant.
-    Rule {
-        property: Property::NoPhantoms,
-        counts: &[Comparison::Message, Comparison::Speech],
-        codes: &[Code::MessageEmpty, Code::DraftEmpty],
-        calls: &[OpKind::Append, OpKind::Undo],
-        breaks: |difference, _| {
+    Rule::of(Property::NoPhantoms)
+        .counts(&[Comparison::Message, Comparison::Speech])
+        .codes(&[Code::MessageEmpty, Code::DraftEmpty])
+        .calls(&[OpKind::Append, OpKind::Undo])
+        .breaks(|difference, _| {
             // An archive may also take a message that no room keeps, or another one in its place.
             let [owed, seen] = events(difference).map(|what| what.and_then(Body::message));
-            let [kept_owed, kept_seen] = kept(difference).map(kept_message);
+            let [kept_owed, kept_seen] = kept(difference).map(|kept| match kept? {
+                Kept::Message(event) => Some(&event.body),
+                Kept::Room { .. } | Kept::Member { .. } => None,
+            });
             let speaks = matches!(kind(difference), Some(OpKind::Send | OpKind::Push));
             seen.is_some() && seen != owed
                 || kept_seen.is_some() && kept_seen != kept_owed
                 || speaks && refuses(difference, &[Code::NotInRoom])
-        },
-        ..Rule::NONE
-    },
+        }),
     // All members see one order of a room's events, without gaps, and its instants never go back.
-    Rule {
-        property: Property::RoomOrder,
-        counts: &[Comparison::Message, Comparison::Member, Comparison::Speech],
-        events: &[Comparison::Message],
-        breaks: |difference, _| {
+    Rule::of(Property::RoomOrder)
+        .counts(&[Comparison::Message, Comparison::Member, Comparison::Speech])
+        .events(&[Comparison::Message])
+        .breaks(|difference, _| {
             let place = |answer: &Reply| match answer {
                 Reply::Sent {
                     room, room_seq, at, ..
@@ -402,59 +374,48 @@ const RULES: [Rule; 25] = [
                 _ => None,
             };
             numbers_differ(difference) || decided_otherwise(difference, place)
-        },
-        ..Rule::NONE
-    },
+        }),
     // Rooms open, fill and end as the protocol prescribes: one ending per pair room and member, with
     // the right reason, and nothing after it; a join and a leave for each membership.
-    Rule {
-        property: Property::RoomLifecycle,
-        counts: &[
+    Rule::of(Property::RoomLifecycle)
+        .counts(&[
             Comparison::Ended,
             Comparison::Member,
             Comparison::Login,
             Comparison::Leave,
-        ],
-        codes: &[Code::NoStick],
-        calls: &[OpKind::Login, OpKind::LeaveChat],
-        events: &[Comparison::Ended, Comparison::Member],
-        breaks: |difference, _| {
+        ])
+        .codes(&[Code::NoStick])
+        .calls(&[OpKind::Login, OpKind::LeaveChat])
+        .events(&[Comparison::Ended, Comparison::Member])
+        .breaks(|difference, _| {
             let left = |answer: &Reply| match answer {
                 Reply::Sent { turns_left, .. } => Some(*turns_left),
                 _ => None,
             };
             kept(difference) != [None, None] || decided_otherwise(difference, left)
-        },
-    },
+        }),
     // Two participants that can be matched are matched the next time the protocol examines the
     // queue, and a patience ends in time.
-    Rule {
-        property: Property::QueueProgress,
-        counts: &[Comparison::Queue, Comparison::Patience],
-        calls: &[OpKind::EnterQueue, OpKind::LeaveQueue],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::QueueProgress)
+        .counts(&[Comparison::Queue, Comparison::Patience])
+        .calls(&[OpKind::EnterQueue, OpKind::LeaveQueue])
+        .breaks(|difference, _| match difference {
             Difference::Late { due, .. } => matches!(due, Due::Deadline(Deadline::Patience(_))),
             _ => matches!(events(difference), [Some(Body::Found(_)), _]),
-        },
-        ..Rule::NONE
-    },
+        }),
     // A lease ends in time, and the next claimant then has its turn.
-    Rule {
-        property: Property::StickProgress,
-        counts: &[Comparison::Lease, Comparison::Granted],
-        breaks: |difference, _| match difference {
+    Rule::of(Property::StickProgress)
+        .counts(&[Comparison::Lease, Comparison::Granted])
+        .breaks(|difference, _| match difference {
             Difference::Late { due, .. } => matches!(due, Due::Deadline(Deadline::Lease(_))),
             _ => events(difference).map(grants) == [true, false],
-        },
-        ..Rule::NONE
-    },
+        }),
     // Every call is answered, a waiting check as soon as its inbox grows or its wait is over, an
     // open stream carries new events at once, and the entries implied by reads are committed in
     // time.
-    Rule {
-        property: Property::DeliveryProgress,
-        counts: &[Comparison::InTime, Comparison::Answer],
-        breaks: |difference, _| {
+    Rule::of(Property::DeliveryProgress)
+        .counts(&[Comparison::InTime, Comparison::Answer])
+        .breaks(|difference, _| {
             matches!(
                 difference,
                 Difference::Late { .. }
@@ -462,22 +423,17 @@ const RULES: [Rule; 25] = [
                     | Difference::Unsolicited(_)
                     | Difference::Batch { .. }
             )
-        },
-        ..Rule::NONE
-    },
+        }),
     // Each call has the prescribed answer or refusal, unless another property has the rule.
-    Rule {
-        property: Property::Outcomes,
-        counts: &[
+    Rule::of(Property::Outcomes)
+        .counts(&[
             Comparison::Refusal,
             Comparison::Answer,
             Comparison::Login,
             Comparison::Typing,
             Comparison::Leave,
-        ],
-        breaks: |_, _| true,
-        ..Rule::NONE
-    },
+        ])
+        .breaks(|_, _| true),
 ];
 
 /// The property whose rule the difference breaks.
@@ -507,12 +463,6 @@ const fn grants(what: Option<&Body>) -> bool {
     matches!(what, Some(Body::StickGranted { .. }))
 }
 
-/// Whether one of the two events that differ is a message.
-fn concerns_a_message(difference: &Difference) -> bool {
-    let mut both = events(difference).into_iter().flatten();
-    both.any(|what| what.message().is_some())
-}
-
 /// The expected and the observed part of a room as an archive takes it.
 fn kept(difference: &Difference) -> [Option<&Kept>; 2] {
     let Difference::Listed { owed, seen, .. } = difference else {
@@ -522,14 +472,6 @@ fn kept(difference: &Difference) -> [Option<&Kept>; 2] {
         Some(Listed::Kept(kept)) => Some(kept),
         _ => None,
     })
-}
-
-/// What a kept message says.
-fn kept_message(kept: Option<&Kept>) -> Option<&Body> {
-    match kept? {
-        Kept::Message(event) => Some(&event.body),
-        Kept::Room { .. } | Kept::Member { .. } => None,
-    }
 }
 
 /// Whether stored measures differ, or anything that is listed after an operator's act.
@@ -562,22 +504,21 @@ fn decided_otherwise<T: PartialEq>(
     difference: &Difference,
     part: impl Fn(&Reply) -> Option<T>,
 ) -> bool {
-    decision(difference).is_some_and(|decision| {
-        let part = |decided: &Decided| decided.as_ref().ok().and_then(&part);
-        let both = part(&decision.owed).zip(part(&decision.said));
-        both.is_some_and(|(owed, said)| owed != said)
+    decision(difference).is_some_and(|Decision { owed, said, .. }| {
+        let [owed, said] = [owed, said].map(|decided| part(decided.as_ref().ok()?));
+        owed.zip(said).is_some_and(|(owed, said)| owed != said)
     })
 }
 
 /// What the server's own entry of a batch that differs implies: the expected one's, or else the
 /// unexpected one's.
 fn batched(difference: &Difference) -> Option<Implied> {
-    match difference {
-        Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
-            Some(BatchItem::Own(entry)) => entry.implied().map(|(_, implied)| implied),
-            Some(BatchItem::Call(_)) | None => None,
-        },
-        _ => None,
+    let Difference::Batch { owed, seen } = difference else {
+        return None;
+    };
+    match owed.as_ref().or(seen.as_ref())? {
+        BatchItem::Own(entry) => entry.implied().map(|(_, implied)| implied),
+        BatchItem::Call(_) => None,
     }
 }
 
@@ -595,22 +536,25 @@ fn kind(difference: &Difference) -> Option<OpKind> {
     }
 }
 
+/// Those of the two differing outcomes that are refusals.
+fn refusals(difference: &Difference) -> [Option<&Refusal>; 2] {
+    match difference {
+        Difference::Decision(Decision { owed, said, .. }) => {
+            [owed, said].map(|it| it.as_ref().err())
+        }
+        Difference::Answer { owed, said, .. } => [owed, said].map(|it| it.as_ref().err()),
+        Difference::Uncommitted { said, .. }
+        | Difference::Early { said, .. }
+        | Difference::Unsolicited(Unsolicited::Answer(said)) => [None, said.as_ref().err()],
+        Difference::Taken { owed, .. } => [Some(owed), None],
+        _ => [None; 2],
+    }
+}
+
 /// Whether one of the two differing outcomes is a refusal with one of these codes.
 fn refuses(difference: &Difference, codes: &[Code]) -> bool {
     let is = |refusal: &Refusal| codes.iter().any(|code| refusal.is(*code));
-    match difference {
-        Difference::Decision(Decision { owed, said, .. }) => [owed, said]
-            .into_iter()
-            .any(|it| it.as_ref().is_err_and(is)),
-        Difference::Answer { owed, said, .. } => [owed, said]
-            .into_iter()
-            .any(|it| it.as_ref().is_err_and(is)),
-        Difference::Uncommitted { said, .. }
-        | Difference::Early { said, .. }
-        | Difference::Unsolicited(Unsolicited::Answer(said)) => said.as_ref().is_err_and(is),
-        Difference::Taken { owed, .. } => is(owed),
-        _ => false,
-    }
+    refusals(difference).into_iter().flatten().any(is)
 }
 
 /// Whether both outcomes are a match, with different partners.

@@ -30,7 +30,7 @@ use sim_model::server::{Entry, Gap, Implied, SecretHash, ServerRecord};
 use sim_model::user_name::is_numbered;
 
 use crate::auditor::Auditor;
-use crate::comparison::{Comparison, ComparisonCounts};
+use crate::comparison::Comparison;
 use crate::difference::{Decision, Difference, EventPosition, says_the_same};
 use crate::findings::{Finding, Findings, Property};
 use crate::model::{Event, Model};
@@ -50,17 +50,15 @@ pub(crate) struct Reconciler {
     ambiguous: BTreeSet<User>,
     /// The calls under the key of the previous one, which may have no entry of their own.
     repetitions: BTreeSet<(Agent, CallId)>,
-    tally: ComparisonCounts,
     /// Answers whose instants are in no journal.
     unjudged: u64,
-    pub(crate) found: Option<Box<Finding>>,
 }
 
 /// What the client of one participant received, and is not yet compared.
 #[derive(Clone, Debug, Default)]
 struct Client {
-    /// The events by their places in the inbox.
-    events: BTreeMap<u64, (Time, Event)>,
+    /// The events by their places in the inbox, each with the instant of its arrival.
+    events: BTreeMap<u64, Event>,
     gaps: Vec<(Time, Gap)>,
     /// The answers to accepted commands.
     answers: Vec<(Time, &'static str, Reply)>,
@@ -145,11 +143,8 @@ impl Reconciler {
         match event {
             InboxEvent::Gap(gap) => client.gaps.push((at, gap.clone())),
             InboxEvent::Event(event) => {
-                let event = Event {
-                    at,
-                    ..event.clone()
-                };
-                client.events.entry(seq).or_insert((at, event));
+                let event = event.clone();
+                client.events.entry(seq).or_insert(Event { at, ..event });
             }
         }
     }
@@ -170,12 +165,10 @@ impl Reconciler {
         if *entry == Entry::Stepped {
             self.leave_held_unjudged();
         }
-        let grown = self
-            .auditor
-            .committed((position, at), at, (entry, None, said));
-        if let Some(mut found) = self.auditor.found.take() {
+        let committed = (entry, None, said);
+        let grown = self.auditor.committed((position, at), at, committed);
+        if let Some(found) = &mut self.auditor.found {
             found.at = Time(found.at.since(self.began).0);
-            self.found = Some(found);
             return;
         }
         let caller = self.caller(entry).or(before);
@@ -190,7 +183,7 @@ impl Reconciler {
             if let Some(index) = equal {
                 let (answered_at, ..) = client.answers.remove(index);
                 self.known.push((answered_at, position));
-                self.tally.add(Comparison::Journaled);
+                self.auditor.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
                 let held_until = match said {
                     Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,
@@ -256,7 +249,7 @@ impl Reconciler {
         let gaps = client.gaps.len();
         client.gaps.retain(|(_, gap)| !inbox.has_gap(user, gap));
         for _ in client.gaps.len()..gaps {
-            self.tally.add(Comparison::Gap);
+            self.auditor.tally.add(Comparison::Gap);
         }
         let began = self.began;
         let place = |seq, seen| {
@@ -271,18 +264,17 @@ impl Reconciler {
         };
         // A lost life passes more numbers than anyone can look at one by one.
         let owed = inbox.behind(client.compared).map(|(seq, _)| *seq);
-        let received = client
-            .events
-            .range(client.compared + 1..)
-            .map(|(seq, _)| *seq);
+        let received = client.events.range(client.compared + 1..);
+        let received = received.map(|(seq, _)| *seq);
         let received = received.take_while(|seq| *seq <= inbox.end);
         let places: BTreeSet<u64> = owed.chain(received).collect();
         for seq in places {
             let owed = inbox.event(seq);
-            if let Some((received_at, seen)) = client.events.remove(&seq) {
+            if let Some(seen) = client.events.remove(&seq) {
+                let received_at = seen.at;
                 self.known.push((received_at, position));
-                self.tally.add(Comparison::Answer);
-                self.tally.add(Comparison::of_event(&seen.body));
+                self.auditor.tally.add(Comparison::Answer);
+                self.auditor.tally.add(Comparison::of_event(&seen.body));
                 if !owed.is_some_and(|owed| is_as(owed, &seen, user)) {
                     let difference = Difference::Event(place(seq, Some(seen)));
                     let finding = finding(&self.auditor.model, received_at, difference);
@@ -315,15 +307,13 @@ impl Reconciler {
             });
             let unanswered = client.unanswered;
             let answers = client.answers.into_iter().map(|(at, verb, said)| {
-                let position = known.before(at);
-                let decision = nearest(&unanswered, verb, position, &said);
+                let decision = nearest(&unanswered, verb, known.before(at), &said);
                 let user = reader;
-                (
-                    at,
-                    decision.unwrap_or(Difference::Unjournaled { user, verb, said }),
-                )
+                let unjournaled = Difference::Unjournaled { user, verb, said };
+                (at, decision.unwrap_or(unjournaled))
             });
-            let events = client.events.into_iter().map(|(seq, (at, seen))| {
+            let events = client.events.into_iter().map(|(seq, seen)| {
+                let at = seen.at;
                 let place = EventPosition::alone(reader, seq, None, Some(seen));
                 (at, Difference::Event(place))
             });
@@ -340,10 +330,9 @@ impl Reconciler {
         }
         let first = found.into_iter().min_by_key(|finding| finding.at);
         if let Some(first) = first.filter(|_| !findings.is_closed) {
-            self.found = Some(Box::new(first));
+            self.auditor.found = Some(Box::new(first));
         }
         self.auditor.count(findings);
-        properties::count(&self.tally, findings);
         findings.leave_unjudged(Property::Outcomes, self.unjudged);
     }
 }
@@ -377,9 +366,8 @@ fn nearest(
     position: u64,
     answer: &Reply,
 ) -> Option<Difference> {
-    let of_verb = decisions
-        .iter()
-        .filter(|decision| matches!(&decision.entry, Entry::Call { command, .. } if OpKind::of(command).verb() == verb));
+    let is_of_verb = |decision: &&Decision| matches!(&decision.entry, Entry::Call { command, .. } if OpKind::of(command).verb() == verb);
+    let of_verb = decisions.iter().filter(is_of_verb);
     let nearest = of_verb.min_by_key(|decision| decision.position.abs_diff(position))?;
     Some(Difference::Decision(Decision {
         said: Ok(answer.clone()),

@@ -15,7 +15,8 @@ use crate::metrics::{Metrics, stuck};
 /// The judge of a run and its metrics. They do not change the run.
 #[derive(Clone, Debug)]
 pub struct RunJudge {
-    judge: Judge,
+    /// The judge.
+    pub judge: Judge,
     metrics: Metrics,
 }
 
@@ -67,24 +68,26 @@ impl RunJudge {
         Self { judge, metrics }
     }
 
-    /// Whether the entries of the journal so far have an equal for all that clients received.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.judge.is_complete()
-    }
-
     /// Ends the run of this plan, and returns its outcome.
     #[must_use]
     pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
         let mut metrics = self.metrics;
-        let mut judgement = self.judge.finish(ran.ended_at);
-        judgement.counts.skipped = ran.skipped;
+        let judgement = self.judge.finish(ran.ended_at);
         let (stuck, alone) = stuck(&ran, &metrics);
-        metrics.end_alone(alone);
+        metrics.let_off.alone = alone;
         let name = |index: usize| ran.users[index].shown();
         metrics.end_run(ran.seed, ran.ended_at, &judgement.overtaken, &name);
+        let judged = judgement.counts;
+        let counts = Counts {
+            skipped: ran.skipped,
+            lost: judged.lost,
+            duplicated: judged.duplicated,
+            reordered: judged.reordered,
+            phantom: judged.phantom,
+            ..metrics.counts
+        };
         SeedOutcome {
-            thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
+            thresholds: metrics.thresholds(plan, &counts, stuck.len() as u64),
             seed: ran.seed,
             trace_hash: ran.trace_hash,
             virtual_span: ran.span(),
@@ -93,7 +96,7 @@ impl RunJudge {
             steps: ran.steps,
             properties: judgement.properties,
             violations: judgement.violations,
-            counts: judgement.counts,
+            counts,
             metrics,
             tally: ran.tally,
             stuck,

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
-use crate::counts::speaks;
-use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, of_distribution};
+use crate::metrics::{MICROS, Measurements, Metrics, Sample, is_met, speaks};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{BucketFigures, Limit, ObservedFault, START, Series, Slow, UserRow};
 use sim_model::plan::{Figure, Metric, Threshold};
@@ -60,7 +59,6 @@ struct Bucket {
 #[derive(Clone, Debug, Default)]
 struct UserState {
     row: UserRow,
-    is_present: bool,
     in_line: bool,
     has_arrived: bool,
 }
@@ -136,15 +134,14 @@ impl SeriesRecorder {
         // The number at the end of each bucket, of those that came and have not gone.
         let level = |came: Count, gone: Count| {
             let changes = counts(came).zip(counts(gone));
-            let mut level = 0_u64;
-            changes
-                .map(|(came, gone)| {
-                    level = (level + came).saturating_sub(gone);
-                    level
-                })
-                .collect()
+            let levels = changes.scan(0_u64, |level, (came, gone)| {
+                *level = (*level + came).saturating_sub(gone);
+                Some(*level)
+            });
+            levels.collect()
         };
         let listed = self.states.iter().take(USERS);
+        let sample = self.sample.iter();
         Series {
             seed: self.seed,
             bucket_ms: milliseconds(self.length),
@@ -160,9 +157,7 @@ impl SeriesRecorder {
             measured: self.measured(),
             slowest: self.slowest(),
             limits: self.limits(),
-            sample: self
-                .sample
-                .iter()
+            sample: sample
                 .map(|(at, took)| (milliseconds(*at), milliseconds(*took)))
                 .collect(),
             sampled_of: self.measured,
@@ -184,11 +179,7 @@ impl SeriesRecorder {
     }
 
     fn slowest(&self) -> BTreeMap<&'static str, Vec<Slow>> {
-        let who = |agent: Agent| {
-            self.states
-                .get(agent.0 as usize)
-                .map(|state| state.row.who.clone())
-        };
+        let who = |agent: Agent| Some(self.states.get(agent.0 as usize)?.row.who.clone());
         let slow = |sample: &Sample| Slow {
             user: who(sample.agent).unwrap_or_default(),
             recipient: sample.recipient.and_then(who),
@@ -205,11 +196,9 @@ impl SeriesRecorder {
     /// The thresholds on lengths, over all users.
     fn bounds(&self) -> impl Iterator<Item = &Threshold> {
         self.thresholds.iter().filter(|one| {
-            let is_length = matches!(
-                one.figure,
-                Figure::Percentile(_) | Figure::Max | Figure::Mean
-            );
-            one.persona.is_none() && is_length
+            let figure = one.figure;
+            one.persona.is_none()
+                && matches!(figure, Figure::Percentile(_) | Figure::Max | Figure::Mean)
         })
     }
 
@@ -218,7 +207,7 @@ impl SeriesRecorder {
             let what = threshold.metric;
             let is_crossed = |(index, bucket): (usize, &Bucket)| {
                 let measured = bucket.measured.get(what)?;
-                let value = of_distribution(measured, threshold.figure, MICROS)?;
+                let value = measured.figure(threshold.figure, MICROS)?;
                 (!is_met(value, threshold)).then_some(index)
             };
             let crossed = self.buckets.iter().enumerate().filter_map(is_crossed);
@@ -229,10 +218,8 @@ impl SeriesRecorder {
                 crossed: crossed.collect(),
             }
         };
-        let measured = self
-            .bounds()
-            .filter(|one| self.slowest.contains_key(&one.metric));
-        measured.map(limit).collect()
+        let is_measured = |one: &&Threshold| self.slowest.contains_key(&one.metric);
+        self.bounds().filter(is_measured).map(limit).collect()
     }
 
     fn observed(&self, fault: &RecordedFault) -> ObservedFault {
@@ -303,7 +290,6 @@ impl SeriesRecorder {
     fn arrive(&mut self, record: &Record<'_>, at: Span) {
         let state = self.state(record.agent);
         if !state.has_arrived {
-            state.is_present = true;
             state.has_arrived = true;
             state.row.who = UserName::new(None, record.name);
             state.row.arrived_ms = milliseconds(at);
@@ -315,19 +301,18 @@ impl SeriesRecorder {
     }
 
     fn leave(&mut self, agent: Agent, at: Span) {
-        let state = self.state(agent);
-        if std::mem::take(&mut state.is_present) {
-            state.row.left_ms = Some(milliseconds(at));
+        let left_ms = &mut self.state(agent).row.left_ms;
+        if left_ms.is_none() {
+            *left_ms = Some(milliseconds(at));
             self.count(at, Count::Left);
         }
     }
 
     fn line(&mut self, agent: Agent, at: Span, in_line: bool) {
         let was = std::mem::replace(&mut self.state(agent).in_line, in_line);
-        match (was, in_line) {
-            (false, true) => self.count(at, Count::EnteredLine),
-            (true, false) => self.count(at, Count::LeftLine),
-            (true, true) | (false, false) => {}
+        if was != in_line {
+            let count = [Count::LeftLine, Count::EnteredLine][usize::from(in_line)];
+            self.count(at, count);
         }
     }
 
@@ -355,16 +340,17 @@ impl SeriesRecorder {
     }
 
     fn received(&mut self, at: Span, agent: Agent, saw: InboxEvent<'_>) {
-        match (saw, saw.body()) {
-            (_, Some(Body::Message { .. })) => self.state(agent).row.received += 1,
-            (_, Some(Body::Found(_))) => self.line(agent, at, false),
-            (InboxEvent::Gap(gap), _) => {
+        let is_matched = match saw {
+            InboxEvent::Gap(gap) => {
                 let mut rooms = gap.rooms.iter();
-                if rooms.any(|lost| lost.you == Some(Membership::Matched)) {
-                    self.line(agent, at, false);
-                }
+                rooms.any(|lost| lost.you == Some(Membership::Matched))
             }
-            _ => {}
+            InboxEvent::Event(event) => matches!(event.body, Body::Found(_)),
+        };
+        if is_matched {
+            self.line(agent, at, false);
+        } else if let Some(Body::Message { .. }) = saw.body() {
+            self.state(agent).row.received += 1;
         }
     }
 

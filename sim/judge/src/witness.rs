@@ -22,16 +22,13 @@ mod stick;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::comparison::Comparison;
-use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::protocol::{Answer, Body, Op, OpKind, Read, Reply, Response, User};
 
+use crate::comparison::Comparison;
+use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 
-use crate::difference::Fact;
-
-use arrivals::Arrival;
 pub(crate) use observations::Witness;
 
 impl Witness {
@@ -79,9 +76,17 @@ impl Witness {
                 && let Read::Check { after, .. } = read
                 && let Some(after) = after
             {
-                let left_at = (page.unread == 0).then_some(called_at);
-                let reach = (after.0, page.cursor.0);
-                self.page(user, reach, left_at, (at, answered), findings);
+                // A page after a cursor begins directly after it: all of it arrived before the
+                // answer of the check.
+                findings.exercise(Property::NoLostMessages, 1);
+                let participant = self.participants.entry(user).or_default();
+                if participant.complete >= page.cursor.0 {
+                    let left_at = (page.unread == 0).then_some(called_at);
+                    participant.drained = participant.drained.max(left_at);
+                } else if participant.complete >= after.0 {
+                    let vacant = Fact::Vacant(user, participant.complete.saturating_add(1));
+                    findings.contradict(Property::NoLostMessages, at, [answered, vacant]);
+                }
             } else if let Ok(
                 Response::Done(Reply::OnBreak {
                     stress, boss_alert, ..
@@ -103,40 +108,10 @@ impl Witness {
             ..
         } = record.what
         {
-            let reader = user;
-            let arrival = Arrival {
-                at,
-                reader,
-                seq,
-                sent_at,
-                event,
-            };
             if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            arrival.compare(self, findings);
-        }
-    }
-
-    /// A page after a cursor begins directly after it: all of it arrived before the answer of the
-    /// check. With `left_at`, when the check was sent, nothing follows the page.
-    fn page(
-        &mut self,
-        reader: User,
-        (after, cursor): (u64, u64),
-        left_at: Option<Time>,
-        (at, answered): (Time, Fact),
-        findings: &mut Findings,
-    ) {
-        let Some(participant) = self.participants.get_mut(&reader) else {
-            return;
-        };
-        findings.exercise(Property::NoLostMessages, 1);
-        if participant.complete >= cursor {
-            participant.drained = participant.drained.max(left_at);
-        } else if participant.complete >= after {
-            let vacant = Fact::Vacant(reader, participant.complete.saturating_add(1));
-            findings.contradict(Property::NoLostMessages, at, [answered, vacant]);
+            self.arrive((at, sent_at), (user, seq), event, findings);
         }
     }
 

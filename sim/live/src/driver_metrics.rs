@@ -47,12 +47,12 @@ impl<'o> DriverMetrics<'o> {
             also,
             points: PointCounter::default(),
             uncorrected: Metrics::default(),
-            delay: Distribution::new(),
+            delay: Distribution::default(),
             load: DriverLoad::new(now),
             starts: Starts::default(),
             requests: Requests::default(),
             throughput: Throughput::default(),
-            latency: Distribution::new(),
+            latency: Distribution::default(),
             last_progress: (Time(0), CallCounts::default()),
         }
     }

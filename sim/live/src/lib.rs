@@ -237,7 +237,7 @@ fn wait_for(
     loop {
         let mut judge = metrics.judge.clone();
         journal(&mut judge).map_err(no_journal)?;
-        if judge.is_complete() || clock.now() > until {
+        if judge.judge.is_complete() || clock.now() > until {
             return Ok(());
         }
         thread::park_timeout(JOURNAL_AGAIN);

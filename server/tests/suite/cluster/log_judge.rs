@@ -139,7 +139,7 @@ impl LogJudge {
                 });
             }
         }
-        let broken = judge.violations().iter().take(SHOWN);
+        let broken = judge.violations.iter().take(SHOWN);
         let broken: Vec<_> = broken.map(ToString::to_string).collect();
         if !broken.is_empty() {
             return Err(broken.join("\n"));
@@ -150,7 +150,7 @@ impl LogJudge {
             accepted.len(),
             not_done.len(),
             self.read.load(Ordering::Relaxed),
-            judge.epochs()
+            judge.epoch
         ))
     }
 
@@ -185,7 +185,7 @@ fn read_all(
         {
             if sequence == next {
                 judge.observe(&ClusterFact::Appended { sequence, bytes });
-                accuses.store(!judge.violations().is_empty(), Ordering::Relaxed);
+                accuses.store(!judge.violations.is_empty(), Ordering::Relaxed);
                 read.store(sequence, Ordering::Relaxed);
                 missing = None;
                 attempt = 0;

@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{
     Answer, Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User,
 };
-use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
+use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
-use super::in_flight::{Pending, Stage, held_until, name_of};
+use super::in_flight::{Pending, Stage, Staged, command_of, held_until, is_break, name_of};
 use super::{Auditor, answered, unknown_handle};
 use crate::comparison::Comparison;
-use crate::model::{Owed, refuse_if};
+use crate::model::{Checked, Owed, refuse_at, refuse_if};
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -25,11 +25,19 @@ const SHARE_RETRY: Span = Span::secs(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Admission {
     limits: Config,
-    users: FxHashMap<User, Time>,
-    /// The buckets of readers with reader ids.
-    readers: FxHashMap<User, Time>,
-    addresses: FxHashMap<u64, Time>,
-    registrations: FxHashMap<u64, Time>,
+    buckets: FxHashMap<Bucket, Time>,
+}
+
+/// Whose calls a bucket limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Bucket {
+    /// All calls of an address.
+    Address(u64),
+    /// The calls of an address that register.
+    Registrations(u64),
+    User(User),
+    /// The readers with the participant's reader id.
+    Reader(User),
 }
 
 impl Admission {
@@ -41,52 +49,36 @@ impl Admission {
     }
 
     pub(super) fn forget(&mut self, user: User) {
-        self.users.remove(&user);
-        self.readers.remove(&user);
+        self.buckets.remove(&Bucket::User(user));
+        self.buckets.remove(&Bucket::Reader(user));
     }
 
-    /// Charges the buckets of a reader with the participant's reader id. // 13.2
-    fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
-        self.charge_address(at, from)?;
-        charge(
-            self.readers.entry(user).or_default(),
-            at,
-            self.limits.rate_limit,
-        )
+    /// Charges the bucket of the address, and then the caller's. // 13.1 (5)
+    fn charge(&mut self, at: Time, from: u64, caller: Bucket) -> Checked {
+        self.charge_one(at, Bucket::Address(from))?;
+        self.charge_one(at, caller)
     }
 
-    /// Charges the buckets of a call. // 13.1 (5)
-    fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
-        self.charge_address(at, from)?;
-        let (full, limit) = match user {
-            Some(user) => (self.users.entry(user).or_default(), self.limits.rate_limit),
-            None => {
-                let full = self.registrations.entry(from).or_default();
-                (full, self.limits.registration_rate_limit)
-            }
+    /// Takes one call out of a bucket. // 13.2
+    fn charge_one(&mut self, at: Time, bucket: Bucket) -> Checked {
+        let limit = match bucket {
+            Bucket::Address(_) => self.limits.address_rate_limit,
+            Bucket::Registrations(_) => self.limits.registration_rate_limit,
+            Bucket::User(_) | Bucket::Reader(_) => self.limits.rate_limit,
         };
-        charge(full, at, limit)
+        let RateLimit::At(limit) = limit else {
+            return Ok(());
+        };
+        let full = self.buckets.entry(bucket).or_default();
+        let interval = (1_000_000 / u64::from(limit.per_second.max(1))).max(1);
+        let next = (*full).max(at).0 + interval;
+        let excess = (next - at.0).checked_sub(interval * u64::from(limit.burst));
+        if let Some(excess) = excess.filter(|excess| *excess > 0) {
+            return Err(retryable(Code::RateLimited, Span(excess)));
+        }
+        *full = Time(next);
+        Ok(())
     }
-
-    fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
-        let full = self.addresses.entry(from).or_default();
-        charge(full, at, self.limits.address_rate_limit)
-    }
-}
-
-/// Takes one call out of a bucket. // 13.2
-fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
-    let RateLimit::At(bucket) = limit else {
-        return Ok(());
-    };
-    let interval = (1_000_000 / u64::from(bucket.per_second.max(1))).max(1);
-    let next = (*full).max(at).0 + interval;
-    let excess = (next - at.0).checked_sub(interval * u64::from(bucket.burst));
-    if let Some(excess) = excess.filter(|excess| *excess > 0) {
-        return Err(retryable(Code::RateLimited, Span(excess)));
-    }
-    *full = Time(next);
-    Ok(())
 }
 
 const fn retryable(code: Code, retry_after: Span) -> Refusal {
@@ -100,7 +92,6 @@ impl Auditor {
     /// Decides the first stage of a call that arrives at the server.
     pub(super) fn admit(
         &mut self,
-        at: Time,
         (ticket, from): (Ticket, u64),
         ask: &Call,
         user: Option<User>,
@@ -109,14 +100,14 @@ impl Auditor {
         let admitted = match ask {
             Call::Operate { .. } => self
                 .takes_new()
-                .and_then(|()| self.journal_takes(at))
+                .and_then(|()| self.journal_takes())
                 .map(|()| Stage::Proposed),
-            Call::OpenStream { reader, after } => {
-                self.admit_stream(at, from, (*reader, *after), user)
-            }
-            Call::Read { reader, read } => {
-                self.admit_read(at, (ticket, from), (*reader, *read), user)
-            }
+            Call::OpenStream { reader, after } => self
+                .admit_reader(from, *reader, user)
+                .and_then(|user| self.admit_stream(user, (*reader, *after))),
+            Call::Read { reader, read } => self
+                .admit_reader(from, *reader, user)
+                .and_then(|user| self.admit_read(ticket, user, (*reader, *read))),
             Call::Command {
                 caller, command, ..
             } => match (user, caller) {
@@ -125,12 +116,13 @@ impl Auditor {
                 (Some(user), Caller::New { .. }) if !self.model.is_unused(user) => {
                     Err(Refusal::of(Code::HandleRequired)) // 2.2 (2)
                 }
-                _ => Ok(self.admit_command(at, from, (ask, command), user)),
+                _ => Ok(self.admit_command(from, (ask, command), user)),
             },
         };
-        let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), at));
+        let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), self.at));
         if matches!(stage, Stage::Proposed) {
-            self.pipeline.propose(at, ticket);
+            let call = BatchEntry::Call(ticket);
+            self.pipeline.proposed.push_back((self.at, call));
         }
         stage
     }
@@ -138,75 +130,69 @@ impl Auditor {
     /// A command of a registered or a new caller. // 13.1 (3) and on
     fn admit_command(
         &mut self,
-        at: Time,
         from: u64,
         (ask, command): (&Call, &Command),
         user: Option<User>,
     ) -> Stage {
-        if let Some(stage) = user.and_then(|user| self.remembered(at, ask, user)) {
+        if let Some(stage) = user.and_then(|user| self.remembered(ask, user)) {
             return stage;
         }
+        let caller = user.map_or(Bucket::Registrations(from), Bucket::User);
         let is_charged = self
             .takes_new()
-            .and_then(|()| self.admission.charge(at, from, user));
+            .and_then(|()| self.admission.charge(self.at, from, caller));
         if is_charged.is_ok()
             && let Some(refusal) = too_long(command, &self.model.config)
         {
-            return Stage::Owed(Err(refusal), at);
+            return Stage::Owed(Err(refusal), self.at);
         }
         let admitted = is_charged.and_then(|()| {
             if is_break(ask) {
                 self.holds_one_more(user)?;
             }
-            self.journal_takes(at)
+            self.journal_takes()
         });
-        match admitted {
-            Ok(()) => Stage::Proposed,
-            Err(refusal) => self.join((at, user), ask, refusal),
-        }
+        let refused = |refusal| self.join(user, ask, refusal);
+        admitted.map_or_else(refused, |()| Stage::Proposed)
     }
 
     /// The expected result of a call with a remembered key.
     pub(super) fn repeated(&self, user: User, ask: &Call) -> Option<Owed> {
-        match ask {
-            Call::Command { key, command, .. } => self.model.repeat(user, (*key)?, command),
-            Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
-        }
+        let (_, key, command) = command_of(ask)?;
+        self.model.repeat(user, key?, command)
     }
 
     /// Answers a repeated call from memory, before any other refusal.
-    fn remembered(&mut self, at: Time, ask: &Call, user: User) -> Option<Stage> {
+    fn remembered(&mut self, ask: &Call, user: User) -> Option<Stage> {
         let owed = self.repeated(user, ask)?;
-        if let Call::Command {
-            caller: Caller::Handle(_),
-            ..
-        } = ask
-        {
-            self.record_sign_of_life(at, user);
+        if let Some((Caller::Handle(_), ..)) = command_of(ask) {
+            self.record_sign_of_life(user);
         }
         self.tally.add(Comparison::Repeat);
         let outcome = answered(owed.outcome);
         let until = held_until(&outcome);
-        if until <= at {
-            return Some(Stage::Owed(outcome, at));
+        if until <= self.at {
+            return Some(Stage::Owed(outcome, self.at));
         }
         if let Err(refusal) = self.holds_one_more(Some(user)) {
             let earlier = Earlier::Unknown;
-            return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), at));
+            return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), self.at));
         }
         Some(Stage::Held(outcome, until))
     }
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, (at, user): (Time, Option<User>), ask: &Call, refusal: Refusal) -> Stage {
+    fn join(&self, user: Option<User>, ask: &Call, refusal: Refusal) -> Stage {
         if name_of(ask).is_none() {
-            return Stage::Owed(Err(refusal), at);
+            return Stage::Owed(Err(refusal), self.at);
         }
         let earlier = match self.earlier_in_journal(ask) {
             None => Earlier::None,
             Some((first, call)) => {
-                let is_same = command_of(&call.ask) == command_of(ask);
+                let [before, now] = [&*call.ask, ask].map(command_of);
+                let is_same =
+                    before.map(|(.., command)| command) == now.map(|(.., command)| command);
                 let has_room = self.in_flight.joined < self.model.config.max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
@@ -215,7 +201,7 @@ impl Auditor {
                 Earlier::Unknown
             }
         };
-        Stage::Owed(Err(Refusal { earlier, ..refusal }), at)
+        Stage::Owed(Err(Refusal { earlier, ..refusal }), self.at)
     }
 
     /// The latest attempt of the call that waits for the journal.
@@ -227,71 +213,70 @@ impl Auditor {
         })
     }
 
-    fn admit_stream(
+    /// The participant that reads from this address. // 13.1 (1) to (5)
+    fn admit_reader(
         &mut self,
-        at: Time,
         from: u64,
-        (reader, after): (Reader, Option<Seq>),
+        reader: Reader,
         user: Option<User>,
-    ) -> Result<Stage, Refusal> {
-        let user = self.reader(from, user)?;
+    ) -> Result<User, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
+        let user = user.ok_or_else(unknown_handle)?;
+        let bucket = match reader {
+            Reader::Handle(_) => Bucket::User(user),
+            Reader::ReaderId(_) => Bucket::Reader(user),
+        };
+        self.admission.charge(self.at, from, bucket)?;
+        Ok(user)
+    }
+
+    fn admit_stream(&mut self, user: User, (reader, after): (Reader, Option<Seq>)) -> Staged {
+        let after = self.cursor(user, after)?;
         if let Reader::ReaderId(_) = reader {
             // It opens at once, or is refused. // 12.7
-            self.admission.charge_reader(at, from, user)?;
-            self.cursor(user, after)?;
             let most = self.model.config.max_streams as usize;
             let refusal = retryable(Code::RateLimited, SHARE_RETRY);
             refuse_if(self.in_flight.peeking(user) >= most, refusal)?;
-            return Ok(Stage::Owed(Ok(Response::Streaming), at));
+            return Ok(Stage::Owed(Ok(Response::Streaming), self.at));
         }
-        self.admission.charge(at, from, Some(user))?;
-        let after = self.cursor(user, after)?;
-        self.journal_takes(at)?;
+        self.journal_takes()?;
         if let Some(after) = after {
-            self.pipeline.acknowledgements.acknowledge(at, user, after);
+            self.pipeline.reads.acknowledge(self.at, user, after);
         }
         Ok(Stage::Proposed)
     }
 
-    fn admit_read(
-        &mut self,
-        at: Time,
-        (ticket, from): (Ticket, u64),
-        (reader, read): (Reader, Read),
-        user: Option<User>,
-    ) -> Result<Stage, Refusal> {
-        let user = self.reader(from, user)?;
+    fn admit_read(&mut self, ticket: Ticket, user: User, (reader, read): (Reader, Read)) -> Staged {
         if let Reader::ReaderId(_) = reader {
-            self.admission.charge_reader(at, from, user)?;
             return match read {
-                Read::Check { after, .. } => self.peeked(at, user, after),
+                Read::Check { after, .. } => self.peeked(user, after),
                 // 12.7: a reader id gives access to the inbox alone.
                 Read::History { .. } | Read::Members { .. } | Read::Mood => Err(unknown_handle()),
             };
         }
-        self.admission.charge(at, from, Some(user))?;
-        self.record_sign_of_life(at, user);
+        self.record_sign_of_life(user);
         let answer = match read {
             Read::Check { after, wait, .. } => {
-                return self.check_asked((at, ticket), user, (after, wait));
+                return self.check_asked(ticket, user, (after, wait));
             }
             Read::History {
                 room,
                 before,
                 limit,
-            } => self.model.read_history(user, room, before, limit),
+            } => self.model.history(user, room, before, limit),
             Read::Members { room } => self.model.list_users(user, room),
             Read::Mood => {
-                let mood = self.model.mood(user, at).ok_or_else(unknown_handle);
+                let mood = self.model.mood(user, self.at).ok_or_else(unknown_handle);
                 mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert })
             }
         };
-        Ok(Stage::Owed(answer.map(Response::Read), at))
+        Ok(Stage::Owed(answer.map(Response::Read), self.at))
     }
 
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
-    fn journal_takes(&self, at: Time) -> Result<(), Refusal> {
-        if let Some(retry_after) = self.pipeline.closed_for(at) {
+    fn journal_takes(&self) -> Checked {
+        if let Some(retry_after) = self.pipeline.closed_for(self.at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
         let most = self.model.config.max_pending as usize;
@@ -299,25 +284,18 @@ impl Auditor {
         refuse_if(self.pipeline.proposed.len() >= most, refusal)
     }
 
-    /// The participant that reads from this address. // 13.1 (1) to (4)
-    fn reader(&self, from: u64, user: Option<User>) -> Result<User, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        user.ok_or_else(unknown_handle)
-    }
-
     /// Whether calls from the address are accepted. // 13.1 (1)
-    fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
+    fn is_welcome(&self, from: u64) -> Checked {
         refuse_if(self.model.is_banned(from), Refusal::of(Code::Blocked))
     }
 
     /// Whether the server accepts new calls. // 13.1 (4)
-    fn takes_new(&self) -> Result<(), Refusal> {
+    fn takes_new(&self) -> Checked {
         refuse_if(self.pipeline.is_stopping, Refusal::of(Code::ShuttingDown))
     }
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
-    fn holds_one_more(&self, user: Option<User>) -> Result<(), Refusal> {
+    fn holds_one_more(&self, user: Option<User>) -> Checked {
         let is_its = |call: &&Pending| user.is_some() && call.user == user;
         let (config, held) = (&self.model.config, self.in_flight.held().count());
         let share = self.in_flight.held().filter(is_its).count();
@@ -328,8 +306,8 @@ impl Auditor {
     }
 
     /// The append of a batch failed: sets the answers that its calls are owed.
-    pub(super) fn append_failed(&mut self, at: Time) {
-        let (calls, pause) = self.pipeline.failed(at);
+    pub(super) fn append_failed(&mut self) {
+        let (calls, pause) = self.pipeline.failed(self.at);
         for ticket in calls {
             let Some(call) = self.in_flight.call(ticket) else {
                 continue;
@@ -340,39 +318,16 @@ impl Auditor {
             let user = holder.or(call.user);
             let refusal = retryable(Code::StorageUnavailable, pause);
             let repeated = user.and_then(|user| self.repeated(user, &ask));
-            let outcome = match repeated {
-                Some(owed) => answered(owed.outcome),
-                None => {
-                    let mut later = self.pipeline.calls();
-                    let earlier = match name_of(&ask) {
-                        None => Earlier::Unasked,
-                        Some(name) if later.any(|ticket| self.is_named(ticket, name)) => {
-                            Earlier::Unknown
-                        }
-                        Some(_) => Earlier::None,
-                    };
-                    Err(Refusal { earlier, ..refusal })
-                }
+            let earlier = match name_of(&ask) {
+                None => Earlier::Unasked,
+                Some(_) if self.earlier_in_journal(&ask).is_some() => Earlier::Unknown,
+                Some(_) => Earlier::None,
             };
-            self.in_flight.decided(ticket, user, outcome, at);
+            let refused = Err(Refusal { earlier, ..refusal });
+            let outcome = repeated.map_or(refused, |owed| answered(owed.outcome));
+            self.in_flight.decided(ticket, user, outcome, self.at);
         }
     }
-
-    fn is_named(&self, ticket: Ticket, name: (SecretHash, RequestKey)) -> bool {
-        let call = self.in_flight.call(ticket);
-        call.is_some_and(|call| name_of(&call.ask) == Some(name))
-    }
-}
-
-/// Whether the call opens a stream by reader id, which needs no entry of the journal.
-pub(super) const fn is_peeking(ask: &Call) -> bool {
-    matches!(
-        ask,
-        Call::OpenStream {
-            reader: Reader::ReaderId(_),
-            ..
-        }
-    )
 }
 
 /// The refusal of a call with a text that exceeds the largest possible limit. // 13.1 (6)
@@ -383,19 +338,15 @@ pub(super) const fn is_peeking(ask: &Call) -> bool {
 fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
     let long = |text: &str, characters: u32| text.len() as u64 > 4 * u64::from(characters);
     let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
-    let limit = |code, limit: u32| Refusal::with(code, limit.into());
-    let (name, invalid) = (
-        Refusal::of(Code::NameNotAllowed),
-        Refusal::of(Code::InvalidArguments),
-    );
+    let [name, invalid] = [Code::NameNotAllowed, Code::InvalidArguments].map(Refusal::of);
     let (found, refusal) = match command {
         Command::SendMessage { text, .. } => (
             long(text, config.max_message),
-            limit(Code::MessageTooLong, config.max_message),
+            refuse_at(Code::MessageTooLong, config.max_message),
         ),
         Command::Append { text, .. } => (
             long(text, config.max_draft),
-            limit(Code::DraftFull, config.max_draft),
+            refuse_at(Code::DraftFull, config.max_draft),
         ),
         Command::Login { username, .. } if long(username, 64) => (true, name),
         Command::Login { room, .. } => (long(room, 64), invalid),
@@ -414,15 +365,4 @@ fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
         _ => return None,
     };
     found.then_some(refusal)
-}
-
-pub(super) const fn is_break(ask: &Call) -> bool {
-    matches!(command_of(ask), Some(Command::TakeBreak { .. }))
-}
-
-const fn command_of(ask: &Call) -> Option<&Command> {
-    match ask {
-        Call::Command { command, .. } => Some(command),
-        Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
-    }
 }

@@ -1,125 +1,113 @@
 //! Answers, pages of inboxes, and the beginning and end of streams, as they enter and leave the
 //! server.
 
-use chat_types::{Seq, Span, Time};
+use chat_types::{Seq, Span};
 use sim_model::protocol::{
     Answer, CHECK_MAX, Code, Earlier, Notice, Outcome, PUSH_MAX, Page, Read, Refusal, Reply,
     Response, Room, User,
 };
 use sim_model::server::{Call, Implied, Reader, Ticket};
 
-use super::in_flight::{Pending, Stage};
-use super::{Auditor, unknown_handle};
+use super::in_flight::{NEVER, Pending, Stage, Staged, Stream};
+use super::{Auditor, first_difference, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
-use crate::model::{Event, Inbox, PageLimits, read, refuse_if};
+use crate::model::{Event, Inbox, PageLimits, is_ordered, refuse_if};
 
 impl Auditor {
-    pub(super) fn answered(&mut self, at: Time, ticket: Ticket, outcome: &Outcome) {
+    pub(super) fn answered(&mut self, ticket: Ticket, outcome: &Outcome) {
         let Some(call) = self.in_flight.take(ticket) else {
             let unasked = Unsolicited::Answer(outcome.clone());
-            self.differ(at, Difference::Unsolicited(unasked));
-            return;
+            return self.differ(Difference::Unsolicited(unasked));
         };
         self.tally.add(Comparison::Answer);
         if self.recovered {
             self.tally.add(Comparison::Recovered);
         }
         match call.stage {
-            Stage::Unadmitted | Stage::Owed(_, Time::MAX) => {
+            Stage::Unadmitted | Stage::Owed(_, NEVER) => {
                 let call = call.summary();
-                self.differ(at, Difference::Unserved { call });
+                self.differ(Difference::Unserved { call });
             }
             Stage::Proposed | Stage::Joined(_) => {
                 let (call, said) = (call.summary(), outcome.clone());
-                self.differ(at, Difference::Uncommitted { call, said });
+                self.differ(Difference::Uncommitted { call, said });
             }
-            Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
-                self.early(at, &call, outcome);
+            Stage::Owed(_, from) | Stage::Held(_, from) | Stage::Reading { due_at: from, .. }
+                if from > self.at =>
+            {
+                let (call, said) = (call.summary(), outcome.clone());
+                self.differ(Difference::Early { call, said });
             }
-            Stage::Owed(ref owed, _) => self.compare_answer(at, &call, owed, outcome),
+            Stage::Owed(ref owed, _) => self.compare_answer(&call, owed, outcome),
             Stage::Held(ref owed, _) => {
-                let user = call.user;
+                let mood = call.user.and_then(|user| self.model.mood(user, self.at));
                 let mut owed = owed.clone();
-                if let (
-                    Ok(Response::Done(Reply::OnBreak {
+                if let (Ok(Response::Done(reply)), Some(mood)) = (&mut owed, mood)
+                    && let Reply::OnBreak {
                         stress, boss_alert, ..
-                    })),
-                    Some(mood),
-                ) = (&mut owed, user.and_then(|user| self.model.mood(user, at)))
+                    } = reply
                 {
                     (*stress, *boss_alert) = mood;
                 }
-                self.compare_answer(at, &call, &owed, outcome);
+                self.compare_answer(&call, &owed, outcome);
             }
-            Stage::Reading { due_at: None, .. } => self.early(at, &call, outcome),
             Stage::Reading { start, .. } => {
                 self.tally.add(Comparison::InTime);
-                self.check_answered(at, &call, start, outcome);
+                self.check_answered(&call, start, outcome);
             }
         }
     }
 
-    fn early(&mut self, at: Time, call: &Pending, said: &Outcome) {
-        let (call, said) = (call.summary(), said.clone());
-        self.differ(at, Difference::Early { call, said });
-    }
-
-    pub(super) fn compare_answer(
-        &mut self,
-        at: Time,
-        call: &Pending,
-        owed: &Outcome,
-        said: &Outcome,
-    ) {
-        if matches!(
-            &*call.ask,
-            Call::Read {
-                read: Read::Mood,
-                ..
-            }
-        ) {
+    pub(super) fn compare_answer(&mut self, call: &Pending, owed: &Outcome, said: &Outcome) {
+        if let Call::Read { read, .. } = &*call.ask
+            && *read == Read::Mood
+        {
             self.tally.add(Comparison::Mood);
         }
         // Another server may own the chat, and may have taken an attempt. // 13.5
-        let unsure = match owed {
-            Err(refusal) if refusal.earlier == Earlier::None => {
-                let earlier = Earlier::Unknown;
-                (!self.has_lease && !call.has_waited).then_some(Err(Refusal {
-                    earlier,
-                    ..*refusal
-                }))
-            }
-            Ok(_) | Err(_) => None,
-        };
+        let is_unsure = !self.has_lease && !call.has_waited;
+        let refusal = owed.as_ref().err().filter(|_| is_unsure);
+        let refusal = refusal.filter(|refusal| refusal.earlier == Earlier::None);
+        let earlier = Earlier::Unknown;
+        let unsure = refusal.map(|refusal| {
+            Err(Refusal {
+                earlier,
+                ..*refusal
+            })
+        });
         let owed = unsure.as_ref().unwrap_or(owed);
         if owed != said {
             let (call, owed, said) = (call.summary(), owed.clone(), said.clone());
-            self.differ(at, Difference::Answer { call, owed, said });
+            self.differ(Difference::Answer { call, owed, said });
         }
     }
 
     /// A stream is open, behind the place `shown`.
-    pub(super) fn opened(&mut self, at: Time, ticket: Ticket, shown: Option<u64>) {
+    pub(super) fn opened(&mut self, ticket: Ticket, shown: Option<u64>) {
         let Some(call) = self.in_flight.take(ticket) else {
-            self.differ(at, Difference::Unsolicited(Unsolicited::Opening));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Opening));
         };
         let (Call::OpenStream { after, reader }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (call, said) = (call.summary(), Ok(Response::Streaming));
-            self.differ(at, Difference::Uncommitted { call, said });
-            return;
+            return self.differ(Difference::Uncommitted { call, said });
         };
         if owed.is_err() {
-            self.compare_answer(at, &call, owed, &Ok(Response::Streaming));
-            return;
+            return self.compare_answer(&call, owed, &Ok(Response::Streaming));
         }
         let end = self.model.inbox_end(user);
         let cursor = after.map_or(call.end, |after| after.0.min(call.end));
-        self.in_flight
-            .open(at, ticket, (user, *reader), (cursor, end));
+        let stream = Stream {
+            user,
+            cursor,
+            reader: *reader,
+            is_writable: true,
+            is_behind: cursor < end,
+            is_over: false,
+        };
+        self.in_flight.open(self.at, ticket, stream);
         if let Some(shown) = shown.filter(|shown| *shown != cursor) {
             let page = |from: u64| (from, from, from < end);
             let difference = Difference::Reach {
@@ -128,24 +116,24 @@ impl Auditor {
                 owed: page(cursor),
                 seen: page(shown),
             };
-            self.differ(at, difference);
+            self.differ(difference);
         }
     }
 
-    pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
+    pub(super) fn stream_ended(&mut self, ticket: Ticket) {
         if let Some((user, _)) = self.in_flight.end(ticket)
             && self.model.inbox(user).is_some()
             && !self.in_flight.is_finished
         {
             // The server ends a stream only when its participant is forgotten, or when it stops.
-            self.differ(at, Difference::Unsolicited(Unsolicited::End(user)));
+            self.differ(Difference::Unsolicited(Unsolicited::End(user)));
         }
     }
 
-    pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
+    pub(super) fn gone(&mut self, ticket: Ticket) {
         if let Some((user, reader)) = self.in_flight.end(ticket) {
             if matches!(reader, Reader::Handle(_)) {
-                self.pipeline.imply(at, user, Implied::CloseStream);
+                self.pipeline.imply(self.at, user, Implied::CloseStream);
             }
             return;
         }
@@ -159,45 +147,39 @@ impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
     pub(super) fn check_asked(
         &mut self,
-        (at, ticket): (Time, Ticket),
+        ticket: Ticket,
         user: User,
         (after, wait): (Option<Seq>, Span),
-    ) -> Result<Stage, Refusal> {
+    ) -> Staged {
         let after = self.cursor(user, after)?;
         if let Some(after) = after {
-            self.pipeline.acknowledgements.acknowledge(at, user, after);
+            self.pipeline.reads.acknowledge(self.at, user, after);
         }
         let start = self.start(user, after);
         if let Some(earlier) = self.long_polls.end(user) {
-            self.in_flight.end_wait(at, earlier);
+            self.in_flight.end_wait(self.at, earlier);
         }
         let wait = wait.min(self.model.config.max_wait);
-        let end = self.model.inbox_end(user);
-        let waits = wait > Span::ZERO && start >= end;
-        if waits {
-            self.long_polls
-                .wait(&self.model.config, user, ticket, (at, at + wait));
+        let mut due_at = self.at;
+        if wait > Span::ZERO && start >= self.model.inbox_end(user) {
+            due_at = NEVER;
+            let (config, wait) = (&self.model.config, (self.at, self.at + wait));
+            self.long_polls.wait(config, user, ticket, wait);
         }
-        let due_at = (!waits).then_some(at);
         Ok(Stage::Reading { start, due_at })
     }
 
     /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
-    pub(super) fn peeked(
-        &self,
-        at: Time,
-        user: User,
-        after: Option<Seq>,
-    ) -> Result<Stage, Refusal> {
+    pub(super) fn peeked(&self, user: User, after: Option<Seq>) -> Staged {
         let after = self.cursor(user, after)?;
-        let (start, due_at) = (self.start(user, after), Some(at));
+        let (start, due_at) = (self.start(user, after), self.at);
         Ok(Stage::Reading { start, due_at })
     }
 
     /// The position after which a check reads.
     fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, |inbox| inbox.delivered);
-        after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
+        after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))
     }
 
     /// A cursor, which is no further than the end of the participant's inbox. One that a lost life
@@ -212,21 +194,14 @@ impl Auditor {
     }
 
     /// The answer to a check leaves.
-    pub(super) fn check_answered(
-        &mut self,
-        at: Time,
-        call: &Pending,
-        start: u64,
-        outcome: &Outcome,
-    ) {
+    pub(super) fn check_answered(&mut self, call: &Pending, start: u64, outcome: &Outcome) {
         let user = call.user.unwrap_or_default();
         let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
             let owed = match self.model.inbox(user) {
                 Some(_) => Ok(Response::Done(Reply::Done)),
                 None => Err(unknown_handle()),
             };
-            self.compare_answer(at, call, &owed, outcome);
-            return;
+            return self.compare_answer(call, &owed, outcome);
         };
         if let Call::Read {
             reader: Reader::Handle(_),
@@ -234,11 +209,11 @@ impl Auditor {
         } = *call.ask
         {
             let delivered = page.cursor.0;
-            self.pipeline.acknowledgements.deliver(at, user, delivered);
+            self.pipeline.reads.deliver(self.at, user, delivered);
         }
         self.tally.add(Comparison::Page);
-        let most = self.most(CHECK_MAX);
-        self.compare_page(at, (user, Channel::Check), (start, most), page);
+        let most = self.model.limits(CHECK_MAX);
+        self.compare_page((user, Channel::Check), (start, most), page);
         let mut seen = notices.clone();
         // The protocol leaves the order within a room open.
         let order = |(of, notice): &(Room, Notice)| {
@@ -249,81 +224,61 @@ impl Auditor {
         seen.sort_by_key(order);
         let end = self.model.inbox_end(user);
         let unread = end - page.cursor.0.min(end);
-        let notices = self.model.notices_for(user, at);
+        let notices = self.model.notices_for(user, self.at);
         if (page.unread, &seen) != (unread, &notices) {
             let page = Page {
                 unread,
                 ..page.clone()
             };
             let owed = Ok(Response::Read(Answer::Page { page, notices }));
-            self.compare_answer(at, call, &owed, outcome);
+            self.compare_answer(call, &owed, outcome);
         }
     }
 
     /// Events leave on a stream.
-    pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page) {
+    pub(super) fn handle_push(&mut self, ticket: Ticket, page: &Page) {
         let Some(stream) = self.in_flight.streams.get(&ticket) else {
-            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Page));
         };
         let (user, cursor) = (stream.user, stream.cursor);
         self.tally.add(Comparison::Push);
         self.tally.add(Comparison::InTime);
-        let most = self.most(PUSH_MAX);
-        self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
+        let most = self.model.limits(PUSH_MAX);
+        self.compare_page((user, Channel::Stream), (cursor, most), page);
         let end = self.model.inbox_end(user);
         self.in_flight.moved(ticket, page.cursor.0, end);
     }
 
     /// A notice leaves on a stream.
-    pub(super) fn handle_notice(
-        &mut self,
-        at: Time,
-        ticket: Ticket,
-        (room, notice): (Room, &Notice),
-    ) {
+    pub(super) fn handle_notice(&mut self, ticket: Ticket, (room, notice): (Room, &Notice)) {
         self.tally.add(Comparison::Noticed);
         let (reader, owed) = self.in_flight.take_notice(ticket);
         if owed.as_ref().map(|(room, notice)| (*room, notice)) != Some((room, notice)) {
             let seen = Some((room, notice.clone()));
             let difference = Difference::Notice { reader, owed, seen };
-            self.differ(at, difference);
-        }
-    }
-
-    /// The limits of a page for which this number of events was requested.
-    fn most(&self, events: usize) -> PageLimits {
-        let config = &self.model.config;
-        PageLimits {
-            events: events.min(config.max_answer as usize),
-            bytes: config.max_answer_bytes as usize,
+            self.differ(difference);
         }
     }
 
     fn compare_page(
         &mut self,
-        at: Time,
         (reader, channel): (User, Channel),
         (after, most): (u64, PageLimits),
         page: &Page,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
-            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
-            return;
+            return self.differ(Difference::Unsolicited(Unsolicited::Page));
         };
         if !inbox.is_page(after, most, page) {
             let owed = inbox.page(reader, after, most);
-            let (seen, is_ordered) = read(page);
-            if !is_ordered {
+            if !is_ordered(page) {
                 // A gap that follows its events is not where the reader needs it.
                 let (owed, seen) = (owed.gaps.first().cloned(), None);
-                self.differ(at, Difference::Gap { reader, owed, seen });
-                return;
+                return self.differ(Difference::Gap { reader, owed, seen });
             }
-            if owed != seen {
-                let difference = differs(inbox, reader, channel, after, &owed, &seen);
-                self.differ(at, difference);
-                return;
+            if owed != *page {
+                let difference = differs(inbox, (reader, channel), after, &owed, page);
+                return self.differ(difference);
             }
             self.tally.add(Comparison::Gap);
         }
@@ -338,48 +293,35 @@ impl Auditor {
 /// The first difference between two pages that are not the same.
 fn differs(
     inbox: &Inbox,
-    reader: User,
-    channel: Channel,
+    (reader, channel): (User, Channel),
     after: u64,
     owed: &Page,
     seen: &Page,
 ) -> Difference {
-    for index in 0..owed.gaps.len().max(seen.gaps.len()) {
-        let (owed, seen) = (owed.gaps.get(index), seen.gaps.get(index));
-        if owed != seen {
-            let (owed, seen) = (owed.cloned(), seen.cloned());
-            return Difference::Gap { reader, owed, seen };
-        }
+    if let Some(place) = first_difference(&owed.gaps, &seen.gaps) {
+        let [owed, seen] = [owed, seen].map(|page| page.gaps.get(place).cloned());
+        return Difference::Gap { reader, owed, seen };
     }
-    let reach = |from: u64, page: &Page| (from, page.cursor.0, page.unread > 0);
-    let start = |page: &Page| page.first().0.saturating_sub(1);
-    let (owed_start, seen_start) = (start(owed), start(seen));
-    if owed_start != seen_start {
-        return Difference::Reach {
-            reader,
-            channel,
-            owed: reach(owed_start, owed),
-            seen: reach(seen_start, seen),
-        };
-    }
-    let longest = owed.events.len().max(seen.events.len());
-    for index in 0..longest {
-        let (o, s) = (owed.events.get(index), seen.events.get(index));
-        if o.is_none() && owed.unread > 0 {
-            let (size, limit) = (seen.events.len() as u64, index as u64);
-            let what = "a page";
-            return Difference::Size { what, size, limit };
-        }
-        if o != s {
-            let seq = o.or(s).map_or(0, |event| event.0.0);
-            let seen = s.map(|(_, event)| Event::clone(event));
-            return Difference::Event(EventPosition::of(inbox, reader, seq, seen));
-        }
-    }
-    Difference::Reach {
+    let reach = |from: [u64; 2]| Difference::Reach {
         reader,
         channel,
-        owed: reach(after, owed),
-        seen: reach(after, seen),
+        owed: (from[0], owed.cursor.0, owed.unread > 0),
+        seen: (from[1], seen.cursor.0, seen.unread > 0),
+    };
+    let starts = [owed, seen].map(|page| page.first().0.saturating_sub(1));
+    if starts[0] != starts[1] {
+        return reach(starts);
     }
+    let Some(place) = first_difference(&owed.events, &seen.events) else {
+        return reach([after; 2]);
+    };
+    if place == owed.events.len() && owed.unread > 0 {
+        let (size, limit) = (seen.events.len() as u64, place as u64);
+        let what = "a page";
+        return Difference::Size { what, size, limit };
+    }
+    let [owed, seen] = [owed, seen].map(|page| page.events.get(place));
+    let seq = owed.or(seen).map_or(0, |event| event.0.0);
+    let seen = seen.map(|(_, event)| Event::clone(event));
+    Difference::Event(EventPosition::of(inbox, reader, seq, seen))
 }

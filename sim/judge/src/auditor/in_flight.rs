@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Notice, Outcome, Reply, Response, Room, User};
-use sim_model::server::{Call, Reader, RequestKey, SecretHash, Ticket};
+use sim_model::protocol::{Command, Notice, Outcome, Refusal, Reply, Response, Room, User};
+use sim_model::server::{Call, Caller, Reader, RequestKey, SecretHash, Ticket};
 
-use super::admission::{is_break, is_peeking};
 use crate::difference::{CallSummary, Due};
+
+/// When the answer to a call that waits is due.
+pub(super) const NEVER: Time = Time::MAX;
 
 /// One unanswered call.
 #[derive(Clone, Debug)]
@@ -36,14 +38,17 @@ pub(super) enum Stage {
     Joined(Ticket),
     /// The call is admitted when the shared log has a later record.
     Unadmitted,
-    /// The answer is due at this instant; never, while it waits for the shared log.
+    /// The answer is due at this instant: [`NEVER`] while it waits for the shared log.
     Owed(Outcome, Time),
     /// The answer is delayed until this instant, and then shows the current figures.
     Held(Outcome, Time),
-    /// The call reads the inbox after `start`. The answer is due at `due_at`; `None` while it
+    /// The call reads the inbox after `start`. The answer is due at `due_at`: [`NEVER`] while it
     /// waits.
-    Reading { start: u64, due_at: Option<Time> },
+    Reading { start: u64, due_at: Time },
 }
+
+/// The first stage of a call, or its refusal before the journal.
+pub(super) type Staged = Result<Stage, Refusal>;
 
 impl Pending {
     /// The call, for differences.
@@ -57,10 +62,32 @@ impl Pending {
 
 /// The key that identifies all attempts of one call.
 pub(super) fn name_of(ask: &Call) -> Option<(SecretHash, RequestKey)> {
+    let (caller, key, _) = command_of(ask)?;
+    Some((caller.handle(), key?))
+}
+
+/// The command of a call, with its caller and its request key.
+pub(super) const fn command_of(ask: &Call) -> Option<(Caller, Option<RequestKey>, &Command)> {
     match ask {
-        Call::Command { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        Call::Command {
+            caller,
+            key,
+            command,
+        } => Some((*caller, *key, command)),
         Call::Read { .. } | Call::OpenStream { .. } | Call::Operate { .. } => None,
     }
+}
+
+pub(super) const fn is_break(ask: &Call) -> bool {
+    matches!(command_of(ask), Some((_, _, Command::TakeBreak { .. })))
+}
+
+/// Whether the call opens a stream by reader id, which needs no entry of the journal.
+pub(super) const fn is_peeking(ask: &Call) -> bool {
+    let Call::OpenStream { reader, .. } = ask else {
+        return false;
+    };
+    matches!(reader, Reader::ReaderId(_))
 }
 
 /// The instant before which the answer does not leave. // 10.3
@@ -78,10 +105,10 @@ pub(super) struct Stream {
     pub(super) cursor: u64,
     /// Who opened it.
     pub(super) reader: Reader,
-    is_writable: bool,
-    is_behind: bool,
+    pub(super) is_writable: bool,
+    pub(super) is_behind: bool,
     /// Whether its participant is forgotten, so that the stream must end.
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 /// A notice for a stream, and the instant since when it is due.
@@ -130,51 +157,23 @@ impl InFlight {
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Pending) {
         match call.stage {
-            Stage::Proposed | Stage::Unadmitted | Stage::Reading { due_at: None, .. } => {}
-            Stage::Owed(_, Time::MAX) => {}
+            Stage::Proposed | Stage::Unadmitted => {}
+            Stage::Owed(_, NEVER) | Stage::Reading { due_at: NEVER, .. } => {}
             Stage::Joined(_) => self.joined += 1,
-            Stage::Owed(_, at)
-            | Stage::Reading {
-                due_at: Some(at), ..
-            } => self.due.push_back((at, ticket)),
-            Stage::Held(_, until) => {
-                self.held.insert((until, ticket));
+            Stage::Owed(_, at) | Stage::Reading { due_at: at, .. } => {
+                self.due.push_back((at, ticket));
             }
+            Stage::Held(_, until) => drop(self.held.insert((until, ticket))),
         }
         self.calls.insert(ticket, call);
     }
 
-    /// The call that waited for the log is admitted now.
-    pub(super) fn admitted_now(
-        &mut self,
-        ticket: Ticket,
-        (user, end): (Option<User>, u64),
-        stage: Stage,
-    ) {
-        if let Some(mut call) = self.calls.remove(&ticket) {
-            call.user = user;
-            call.end = end;
-            call.stage = stage;
-            self.ask(ticket, call);
-        }
-    }
-
-    /// The answer that waited for the log leaves now.
-    pub(super) fn leaves_now(&mut self, at: Time, ticket: Ticket) {
-        if let Some(call) = self.calls.get_mut(&ticket)
-            && let Stage::Owed(_, from) = &mut call.stage
-        {
-            *from = at;
-            self.due.push_back((at, ticket));
-        }
-    }
-
-    /// The waiting check must be answered now.
+    /// The check that waited, or the answer that waited for the log, leaves now.
     pub(super) fn end_wait(&mut self, at: Time, ticket: Ticket) {
         if let Some(call) = self.calls.get_mut(&ticket)
-            && let Stage::Reading { due_at, .. } = &mut call.stage
+            && let Stage::Owed(_, due_at) | Stage::Reading { due_at, .. } = &mut call.stage
         {
-            *due_at = Some(at);
+            *due_at = at;
             self.due.push_back((at, ticket));
         }
     }
@@ -280,9 +279,7 @@ impl InFlight {
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Pending> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
-            Stage::Held(_, until) => {
-                self.held.remove(&(until, ticket));
-            }
+            Stage::Held(_, until) => drop(self.held.remove(&(until, ticket))),
             Stage::Joined(_) => self.joined -= 1,
             Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
             Stage::Proposed | Stage::Unadmitted => {}
@@ -344,23 +341,10 @@ impl InFlight {
             + self.calls.values().filter(is_its).count()
     }
 
-    pub(super) fn open(
-        &mut self,
-        at: Time,
-        ticket: Ticket,
-        (user, reader): (User, Reader),
-        (cursor, end): (u64, u64),
-    ) {
-        let stream = Stream {
-            user,
-            cursor,
-            reader,
-            is_writable: true,
-            is_behind: cursor < end,
-            is_over: false,
-        };
+    pub(super) fn open(&mut self, at: Time, ticket: Ticket, stream: Stream) {
         self.due.push_back((at, ticket));
-        self.streams_of.entry(user).or_default().push(ticket);
+        let streams = self.streams_of.entry(stream.user).or_default();
+        streams.push(ticket);
         self.streams.insert(ticket, stream);
     }
 
@@ -398,10 +382,7 @@ impl InFlight {
             call.is_gone = true;
             let is_dropped = matches!(
                 call.stage,
-                Stage::Unadmitted
-                    | Stage::Owed(_, Time::MAX)
-                    | Stage::Reading { .. }
-                    | Stage::Held(..)
+                Stage::Unadmitted | Stage::Owed(_, NEVER) | Stage::Reading { .. } | Stage::Held(..)
             );
             if is_dropped {
                 self.take(ticket);
@@ -421,7 +402,7 @@ impl InFlight {
         let waiting = self.calls_that(|call| {
             let is_waiting = matches!(
                 call.stage,
-                Stage::Reading { due_at: None, .. } | Stage::Held(..)
+                Stage::Reading { due_at: NEVER, .. } | Stage::Held(..)
             );
             is_waiting && call.user == Some(user)
         });

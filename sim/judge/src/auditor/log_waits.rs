@@ -10,8 +10,7 @@ use sim_model::plan::{OwnerReads, Plan};
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Call, Entry, Implied, Ticket};
 
-use super::admission::is_peeking;
-use super::in_flight::{Pending, Stage, held_until};
+use super::in_flight::{Pending, Stage, held_until, is_peeking};
 use super::{Auditor, answered};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due, EventPosition};
@@ -31,7 +30,8 @@ struct LogWait {
 /// The calls that wait, in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LogWaits {
-    is_strict: bool,
+    /// Whether the answer to a call that needs no entry waits for the log.
+    pub(super) is_strict: bool,
     queue: VecDeque<LogWait>,
     /// The number of the first ones that wait for the append in flight.
     covered: usize,
@@ -49,17 +49,19 @@ impl LogWaits {
     }
 
     pub(super) fn clear(&mut self) {
-        self.queue.clear();
-        self.served.clear();
-        self.covered = 0;
+        *self = Self {
+            is_strict: self.is_strict,
+            ..Self::default()
+        };
     }
 
     pub(super) fn add(&mut self, since: Time, ticket: Ticket, from: u64) {
-        self.queue.push_back(LogWait {
+        let wait = LogWait {
             since,
             ticket,
             from,
-        });
+        };
+        self.queue.push_back(wait);
     }
 
     /// Removes a call. Returns whether it waited.
@@ -86,47 +88,38 @@ impl LogWaits {
 }
 
 impl Auditor {
-    /// Whether the answer to a call that needs no entry waits for the log.
-    pub(super) const fn waits_for_log(&self) -> bool {
-        self.log_waits.is_strict
-    }
-
     /// Whether the call is admitted when the log has a later record: a read, or a repeated call whose
     /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
-    pub(super) fn is_admitted_later(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
+    pub(super) fn is_admitted_later(&self, ask: &Call, user: Option<User>) -> bool {
         let reads = matches!(ask, Call::Read { .. }) || is_peeking(ask);
-        reads || self.pipeline.is_stopping || self.repeats_unanswered(at, ask, user)
-    }
-
-    fn repeats_unanswered(&self, at: Time, ask: &Call, user: Option<User>) -> bool {
+        if reads || self.pipeline.is_stopping || self.earlier_in_journal(ask).is_some() {
+            return true;
+        }
         let owed = user.and_then(|user| self.repeated(user, ask));
-        let is_delayed = owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > at);
-        is_delayed || self.earlier_in_journal(ask).is_some()
+        owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > self.at)
     }
 
     /// A record that is no batch begins its way into the log, or ends it. What is due for a batch
     /// precedes it. // 13.5
-    pub(super) fn log_busy(&mut self, at: Time, busy: bool) {
+    pub(super) fn log_busy(&mut self, busy: bool) {
         if !busy {
-            return self.pipeline.set_busy(at, busy);
+            return self.pipeline.set_busy(self.at, busy);
         }
         self.tally.add(Comparison::LogRecord);
-        let due = self
-            .pipeline
-            .waited(|| self.model.next_deadline().map(|(at, _)| at));
+        let due = self.pipeline.waited(self.deadline());
         if let Some((since, first)) = due
-            && since.max(self.excused_at) < at
+            && since.max(self.excused_at) < self.at
         {
             let due = self.batch_of(since, first);
-            self.differ(at, Difference::Overtaken { due, since });
+            self.differ(Difference::Overtaken { due, since });
         }
-        self.pipeline.set_busy(at, busy);
+        self.pipeline.set_busy(self.at, busy);
         self.log_waits.cover();
     }
 
     /// The log has the record that was on its way: what waited for it leaves.
-    pub(super) fn log_has(&mut self, at: Time) {
-        self.log_waits.served_since = at;
+    pub(super) fn log_has(&mut self) {
+        self.log_waits.served_since = self.at;
         let covered = std::mem::take(&mut self.log_waits.covered);
         let waits: Vec<LogWait> = self.log_waits.queue.drain(..covered).collect();
         for wait in waits {
@@ -134,42 +127,45 @@ impl Auditor {
             if call.is_some_and(|call| matches!(call.stage, Stage::Unadmitted)) {
                 self.log_waits.served.push_back(wait);
             } else {
-                self.in_flight.leaves_now(at, wait.ticket);
+                self.in_flight.end_wait(self.at, wait.ticket);
             }
         }
     }
 
     /// The server admits a call that waited, in the order of their arrival.
-    pub(super) fn admitted(&mut self, at: Time, ticket: Ticket) {
-        let served = self
-            .log_waits
-            .served
-            .pop_front_if(|wait| wait.ticket == ticket);
-        let Some(call) = self.in_flight.call(ticket) else {
+    pub(super) fn admitted(&mut self, ticket: Ticket) {
+        let waits = &mut self.log_waits.served;
+        let served = waits.pop_front_if(|wait| wait.ticket == ticket);
+        let Some(call) = self.in_flight.take(ticket) else {
             return;
         };
         let Some(LogWait { from, .. }) = served else {
             let call = call.summary();
-            return self.differ(at, Difference::Unserved { call });
+            return self.differ(Difference::Unserved { call });
         };
-        let ask = Arc::clone(&call.ask);
-        let user = self.model.caller_of(&ask);
-        let stage = self.admit(at, (ticket, from), &ask, user);
+        let user = self.model.caller_of(&call.ask);
+        let stage = self.admit((ticket, from), &call.ask, user);
         let end = user.map_or(0, |user| self.model.inbox_end(user));
-        self.in_flight.admitted_now(ticket, (user, end), stage);
+        let call = Pending {
+            user,
+            stage,
+            end,
+            ..call
+        };
+        self.in_flight.ask(ticket, call);
     }
 
     /// The server gave a call back that waited for the log. It may while another server may own the
     /// chat, or when it stops.
-    pub(super) fn given_back(&mut self, at: Time, ticket: Ticket) {
+    pub(super) fn given_back(&mut self, ticket: Ticket) {
         let waited = self.log_waits.remove(ticket);
         let Some(call) = self.in_flight.take(ticket) else {
             return;
         };
         let is_owed = !waited || self.has_lease;
-        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping) {
-            let due = Due::Answer(call.summary());
-            self.differ(at, Difference::Late { due, since: at });
+        if is_owed && !(self.log_waits.is_strict && self.pipeline.is_stopping) {
+            let (due, since) = (Due::Answer(call.summary()), self.at);
+            self.differ(Difference::Late { due, since });
         }
     }
 
@@ -188,37 +184,42 @@ impl Auditor {
 
     /// Reports what was due before `at` and has not happened.
     pub(crate) fn look_for_late(&mut self, at: Time) {
+        self.at = at;
         // Most records have the instant of the one before.
-        if at != self.looked_at && self.pipeline.is_up() {
+        if at != self.looked_at && self.pipeline.is_up {
             self.looked_at = at;
-            self.report_late(at);
+            self.report_late();
         }
     }
 
     #[inline(never)]
-    fn report_late(&mut self, at: Time) {
-        let is_past = |since: Time| since.max(self.excused_at) < at;
-        if let Some((since, due)) = self.in_flight.overdue(at, self.excused_at) {
-            let late = self
-                .missing(&due)
-                .unwrap_or(Difference::Late { due, since });
-            self.differ(at, late);
-        } else if let Some((since, user)) = self.long_polls.next()
-            && is_past(since)
-        {
-            let after = self.model.inbox_end(user);
-            let due = Due::Check { user, after };
-            self.differ(at, Difference::Late { due, since });
-        } else if let Some((since, first)) = self.batch_due()
-            && is_past(since)
-        {
-            let due = self.batch_of(since, first);
-            self.differ(at, Difference::Late { due, since });
-        } else if let Some((since, due)) = self.append_due()
-            && is_past(since)
-        {
-            self.differ(at, Difference::Late { due, since });
+    fn report_late(&mut self) {
+        let is_past = |since: Time| since.max(self.excused_at) < self.at;
+        if let Some((since, due)) = self.in_flight.overdue(self.at, self.excused_at) {
+            let late = self.missing(&due);
+            let late = late.unwrap_or(Difference::Late { due, since });
+            return self.differ(late);
         }
+        let check = || {
+            let next = self.long_polls.next();
+            let (since, user) = next.filter(|(since, _)| is_past(*since))?;
+            let after = self.model.inbox_end(user);
+            Some((since, Due::Check { user, after }))
+        };
+        let batch = || {
+            let due = self.pipeline.due(self.deadline());
+            let (since, first) = due.filter(|(since, _)| is_past(*since))?;
+            Some((since, self.batch_of(since, first)))
+        };
+        let append = || self.append_due().filter(|(since, _)| is_past(*since));
+        if let Some((since, due)) = check().or_else(batch).or_else(append) {
+            self.differ(Difference::Late { due, since });
+        }
+    }
+
+    /// The instant of the state's next deadline.
+    fn deadline(&self) -> Option<Time> {
+        self.model.next_deadline().map(|(at, _)| at)
     }
 
     /// What a batch that is due since an instant holds first.
@@ -253,22 +254,15 @@ impl Auditor {
         Some(Difference::Event(place))
     }
 
-    fn batch_due(&self) -> Option<(Time, Option<&BatchEntry>)> {
-        self.pipeline
-            .due(|| self.model.next_deadline().map(|(at, _)| at))
-    }
-
     /// What is due while no entry waits.
     fn reading_or_deadline(&self, since: Time) -> Due {
-        match (
-            self.model.next_deadline(),
-            self.pipeline.acknowledgements.oldest(),
-        ) {
-            (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
+        let implied = self.pipeline.reads.first();
+        match (self.model.next_deadline(), implied) {
+            (Some((at, deadline)), implied) if at <= since || implied.is_none() => {
                 Due::Deadline(deadline)
             }
-            (_, Some((user, false))) => Due::Read(user),
-            (_, heard) => Due::Seen(heard.unwrap_or_default().0),
+            (_, Some((user, Implied::Read { .. }))) => Due::Read(user),
+            (_, heard) => Due::Seen(heard.map_or_else(User::default, |(user, _)| user)),
         }
     }
 }

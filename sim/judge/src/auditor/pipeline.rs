@@ -12,33 +12,24 @@ use sim_model::server::{BatchEntry, Entry, Implied, Ticket};
 const FIRST_PAUSE: Span = Span::millis(100);
 const LONGEST_PAUSE: Span = Span::secs(1);
 
-/// Whether the journal can be written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Journal {
-    /// The server is down.
-    #[default]
-    Down,
-    /// The last append succeeded, or none was tried.
-    Works,
-    /// The last append failed.
-    Pauses { until: Time, pause: Span },
-}
-
 /// Entries that wait for the journal, and the batch in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
     pub(super) proposed: VecDeque<(Time, BatchEntry)>,
     pub(super) in_flight: VecDeque<BatchEntry>,
-    pub(super) acknowledgements: Acknowledgements,
-    journal: Journal,
+    pub(super) reads: Acknowledgements,
+    /// Whether the server is up.
+    pub(super) is_up: bool,
+    /// The pause after the last append, if it failed, and the end of the pause.
+    paused: Option<(Span, Time)>,
     /// Whether the outcome of the batch in flight is unknown.
     pub(super) is_halted: bool,
     /// Whether a record that is no batch is on its way into the log.
     is_busy: bool,
     /// Whether the server accepts no new calls.
     pub(super) is_stopping: bool,
-    /// Since when the clock's step is to be written.
-    stepped_at: Option<Time>,
+    /// Since when the clock's step is to be written. // 2.8
+    pub(super) stepped_at: Option<Time>,
     /// The instant since when no batch is in flight.
     free_since: Time,
 }
@@ -67,7 +58,7 @@ impl Pipeline {
         let first = started.into_iter().chain(resumed);
         Self {
             proposed: first.map(|entry| (at, BatchEntry::Own(entry))).collect(),
-            journal: Journal::Works,
+            is_up: true,
             free_since: at,
             ..Self::default()
         }
@@ -81,24 +72,10 @@ impl Pipeline {
         };
     }
 
-    pub(super) const fn is_up(&self) -> bool {
-        !matches!(self.journal, Journal::Down)
-    }
-
-    /// A call waits for the journal.
-    pub(super) fn propose(&mut self, at: Time, ticket: Ticket) {
-        self.proposed.push_back((at, BatchEntry::Call(ticket)));
-    }
-
     /// The server adds an entry of its own.
     pub(super) fn imply(&mut self, at: Time, user: User, implied: Implied) {
         let entry = BatchEntry::Own(Entry::Implied { user, implied });
         self.proposed.push_back((at, entry));
-    }
-
-    /// The clock went forward by a step. // 2.8
-    pub(super) fn step(&mut self, at: Time) {
-        self.stepped_at.get_or_insert(at);
     }
 
     /// Adds a *seen* entry of a waiting check, unless one of its participant already waits or is in
@@ -110,8 +87,7 @@ impl Pipeline {
             }
             BatchEntry::Call(_) => false,
         };
-        let proposed = self.proposed.iter().map(|(_, entry)| entry);
-        if !proposed.chain(&self.in_flight).any(is_seen) {
+        if !self.entries().any(is_seen) {
             self.imply(at, user, Implied::Seen { waiting });
         }
     }
@@ -120,28 +96,29 @@ impl Pipeline {
     pub(super) fn passes_lost_numbers(&self) -> bool {
         let continuity = Continuity::Broken;
         let passes = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Resumed { continuity: found, .. }) if *found == continuity);
+        self.entries().take(2).any(passes)
+    }
+
+    /// What is in flight, and then what waits for a batch.
+    fn entries(&self) -> impl DoubleEndedIterator<Item = &BatchEntry> {
         let proposed = self.proposed.iter().map(|(_, entry)| entry);
-        self.in_flight.iter().chain(proposed).take(2).any(passes)
+        self.in_flight.iter().chain(proposed)
     }
 
     /// The calls that wait for a batch or are in flight, latest first.
     pub(super) fn calls(&self) -> impl Iterator<Item = Ticket> {
-        let proposed = self.proposed.iter().rev().map(|(_, entry)| entry);
         let call = |entry: &BatchEntry| match entry {
             BatchEntry::Call(ticket) => Some(*ticket),
             BatchEntry::Own(_) => None,
         };
-        proposed.chain(self.in_flight.iter().rev()).filter_map(call)
+        self.entries().rev().filter_map(call)
     }
 
     /// The time until a call that needs the journal may retry; `None` if it can be accepted now.
     pub(super) fn closed_for(&self, at: Time) -> Option<Span> {
-        match self.journal {
-            Journal::Pauses { until, .. } if at < until => Some(until.since(at)),
-            Journal::Pauses { .. } | Journal::Works | Journal::Down => {
-                self.is_halted.then_some(LONGEST_PAUSE)
-            }
-        }
+        let pause = self.paused.filter(|(_, until)| at < *until);
+        let pause = pause.map(|(_, until)| until.since(at));
+        pause.or(self.is_halted.then_some(LONGEST_PAUSE))
     }
 
     /// Forms a batch, whose append begins. The entries that it must hold are in flight now, except
@@ -169,19 +146,14 @@ impl Pipeline {
             let entry = Entry::Implied { user, implied };
             self.in_flight.push_back(BatchEntry::Own(entry));
         };
-        self.acknowledgements.take(max_batch, give);
+        self.reads.take(max_batch, give);
         first
-    }
-
-    /// A tick is in flight at this index.
-    pub(super) fn tick(&mut self, place: usize) {
-        self.in_flight.insert(place, BatchEntry::Own(Entry::Tick));
     }
 
     /// One entry was committed; returns the next entry of the batch in flight.
     pub(super) fn committed(&mut self, at: Time) -> Option<BatchEntry> {
         self.is_halted = false;
-        self.journal = Journal::Works;
+        self.paused = None;
         let entry = self.in_flight.pop_front();
         if self.in_flight.is_empty() {
             self.free_since = at;
@@ -192,12 +164,9 @@ impl Pipeline {
     /// The append failed: returns the calls of the batch, and the pause. What reads imply arises
     /// again. The server's other entries are queued again, before all others.
     pub(super) fn failed(&mut self, at: Time) -> (Vec<Ticket>, Span) {
-        let pause = match self.journal {
-            Journal::Works | Journal::Down => FIRST_PAUSE,
-            Journal::Pauses { pause, .. } => pause.times(2).min(LONGEST_PAUSE),
-        };
-        let until = at + pause;
-        self.journal = Journal::Pauses { until, pause };
+        let longer = |(pause, _): (Span, Time)| pause.times(2).min(LONGEST_PAUSE);
+        let pause = self.paused.map_or(FIRST_PAUSE, longer);
+        self.paused = Some((pause, at + pause));
         self.is_halted = false;
         self.free_since = at;
         let mut calls = Vec::new();
@@ -209,13 +178,13 @@ impl Pipeline {
                     user,
                     implied: Implied::Seen { waiting: None },
                 }) => {
-                    self.acknowledgements.record_sign_of_life(at, user);
+                    self.reads.record_sign_of_life(at, user);
                 }
                 BatchEntry::Own(Entry::Implied {
                     user,
                     implied: Implied::Read { .. },
                 }) => {
-                    self.acknowledgements.read_again(at, user);
+                    self.reads.note(at, user, |state| state.has_read = true);
                 }
                 BatchEntry::Own(_) => queued.push((at, entry)),
             }
@@ -235,36 +204,24 @@ impl Pipeline {
 
     /// When a batch must be formed at the latest, given the next deadline of the state, and the
     /// entry that waits longest. `None` while no batch can be formed.
-    pub(super) fn due(
-        &self,
-        deadline: impl FnOnce() -> Option<Time>,
-    ) -> Option<(Time, Option<&BatchEntry>)> {
-        if !self.in_flight.is_empty() || self.is_halted || self.is_busy {
-            return None;
-        }
-        let able_since = match self.journal {
-            Journal::Down => return None,
-            Journal::Works => self.free_since,
-            Journal::Pauses { until, .. } => until.max(self.free_since),
-        };
+    pub(super) fn due(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
+        let free_since = self.free_since().filter(|_| self.is_up)?;
+        let paused_until = self.paused.map_or(Time(0), |(_, until)| until);
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
-        let read = self.acknowledgements.due(self.is_stopping);
+        let read = self.reads.due(self.is_stopping);
         let since = since.into_iter().chain(self.stepped_at);
-        let since = since.chain(deadline()).chain(read);
+        let since = since.chain(deadline).chain(read);
         let since = since.min()?;
-        Some((since.max(able_since), first.map(|(_, entry)| entry)))
+        let since = since.max(free_since).max(paused_until);
+        Some((since, first.map(|(_, entry)| entry)))
     }
 
     /// Since when an entry waits that a batch could have held, if none is in flight, and the entry.
-    pub(super) fn waited(
-        &self,
-        deadline: impl FnOnce() -> Option<Time>,
-    ) -> Option<(Time, Option<&BatchEntry>)> {
+    pub(super) fn waited(&self, deadline: Option<Time>) -> Option<(Time, Option<&BatchEntry>)> {
         let (due, first) = self.due(deadline)?;
-        let is_paused =
-            matches!(self.journal, Journal::Pauses { until, .. } if until >= self.free_since);
+        let is_paused = matches!(self.paused, Some((_, until)) if until >= self.free_since);
         let since = self.proposed.front().map(|(since, _)| *since);
         Some((since.filter(|_| !is_paused).unwrap_or(due), first))
     }
@@ -280,7 +237,7 @@ impl Pipeline {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
         let taken = proposed.or(self.in_flight.front()).cloned();
         taken.or_else(|| {
-            let (user, implied) = self.acknowledgements.first()?;
+            let (user, implied) = self.reads.first()?;
             Some(BatchEntry::Own(Entry::Implied { user, implied }))
         })
     }
@@ -333,7 +290,8 @@ pub(super) struct Acknowledgements {
     states: BTreeMap<User, ReadState>,
     /// Participants with implied entries that are not in a batch, in the order in which they arose.
     waiting: VecDeque<User>,
-    due: Option<Time>,
+    /// Since when the first of these waits.
+    since: Option<Time>,
 }
 
 impl Acknowledgements {
@@ -357,11 +315,6 @@ impl Acknowledgements {
         });
     }
 
-    /// The last *read* entry of the participant was not written.
-    pub(super) fn read_again(&mut self, at: Time, user: User) {
-        self.note(at, user, |state| state.has_read = true);
-    }
-
     /// An answer with events up to `cursor` left for the participant.
     pub(super) fn deliver(&mut self, at: Time, user: User, cursor: u64) {
         self.note(at, user, |state| {
@@ -376,28 +329,20 @@ impl Acknowledgements {
         change(state);
         if !waited && (state.has_read || state.is_seen) {
             self.waiting.push_back(user);
-            self.due.get_or_insert(at + DELAY);
+            self.since.get_or_insert(at);
         }
     }
 
     pub(super) fn forget(&mut self, user: User) {
         self.states.remove(&user);
         self.waiting.retain(|waiting| *waiting != user);
-        if self.waiting.is_empty() {
-            self.due = None;
-        }
+        self.since.take_if(|_| self.waiting.is_empty());
     }
 
     /// The instant by which a batch must include the implied entries.
     pub(super) fn due(&self, at_once: bool) -> Option<Time> {
-        let since = |due: Time| Time(due.0.saturating_sub(DELAY.0));
-        self.due.map(|due| if at_once { since(due) } else { due })
-    }
-
-    /// The participant that waits longest, and whether it also has a *seen* entry.
-    pub(super) fn oldest(&self) -> Option<(User, bool)> {
-        let user = *self.waiting.front()?;
-        Some((user, self.states.get(&user)?.is_seen))
+        let delay = if at_once { Span::ZERO } else { DELAY };
+        self.since.map(|since| since + delay)
     }
 
     /// The implied entry that waits longest.
@@ -423,8 +368,6 @@ impl Acknowledgements {
                 give(user, state.read());
             }
         }
-        if self.waiting.is_empty() {
-            self.due = None;
-        }
+        self.since.take_if(|_| self.waiting.is_empty());
     }
 }

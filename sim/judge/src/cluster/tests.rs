@@ -23,7 +23,7 @@ fn rules(facts: &[ClusterFact]) -> Vec<ClusterRule> {
     for (second, fact) in (0..).zip(facts) {
         judge.observe_at(Time(second * 1_000_000), fact);
     }
-    judge.violations().iter().map(|found| found.rule).collect()
+    judge.violations.iter().map(|found| found.rule).collect()
 }
 
 fn log(records: &[Vec<u8>]) -> Vec<ClusterFact> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use sim_model::outcome::MetricResult;
-use sim_model::plan::Metric;
+use sim_model::plan::{Figure, Metric};
 
 use super::{MICROS, Sample};
 
@@ -22,6 +22,7 @@ pub struct Distribution {
     histogram: Histogram<u64>,
     sum: u64,
     max: u64,
+    /// How many values are lengths so far, of what has begun and not ended.
     unfinished: u64,
     unserved: u64,
     longest_unserved: u64,
@@ -29,13 +30,6 @@ pub struct Distribution {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Distribution {
-    /// No values yet.
-    pub fn new() -> Self {
         #[expect(
             clippy::expect_used,
             reason = "the bounds are constants that the histogram accepts"
@@ -50,18 +44,14 @@ impl Distribution {
             longest_unserved: 0,
         }
     }
+}
 
+impl Distribution {
     /// Records one value.
     pub fn record(&mut self, value: u64) {
         self.histogram.saturating_record(value);
         self.sum = self.sum.saturating_add(value);
         self.max = self.max.max(value);
-    }
-
-    /// Records the length so far of something that has begun and not ended.
-    pub fn record_unfinished(&mut self, value: u64) {
-        self.record(value);
-        self.unfinished += 1;
     }
 
     /// Counts the length of something that ended in another way than what is measured. It is no value.
@@ -99,10 +89,23 @@ impl Distribution {
 
     /// The mean of all values; 0 if there is none.
     pub fn mean(&self) -> f64 {
+        match self.count() {
+            0 => 0.0,
+            count => self.sum as f64 / count as f64,
+        }
+    }
+
+    /// A figure of the values, divided by `unit`; none if there are no values.
+    pub(crate) fn figure(&self, figure: Figure, unit: f64) -> Option<f64> {
         if self.count() == 0 {
-            0.0
-        } else {
-            self.sum as f64 / self.count() as f64
+            return None;
+        }
+        match figure {
+            Figure::Percentile(percent) => Some(self.percentile(percent) / unit),
+            Figure::Max => Some(self.max() / unit),
+            Figure::Mean => Some(self.mean() / unit),
+            Figure::Count => Some(self.count() as f64),
+            Figure::Overtaken | Figure::Jain | Figure::Rate => None,
         }
     }
 
@@ -141,11 +144,8 @@ impl Measurements {
 
     pub(crate) fn add(&mut self, sample: Sample) {
         let distribution = self.of(sample.what);
-        if sample.open {
-            distribution.record_unfinished(sample.took);
-        } else {
-            distribution.record(sample.took);
-        }
+        distribution.record(sample.took);
+        distribution.unfinished += u64::from(sample.open);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

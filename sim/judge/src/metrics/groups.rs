@@ -4,8 +4,6 @@
 //! reader; each belongs to the phase in which it was meant to start. The number of groups is limited:
 //! further personas and phases count together, and all rooms but those with the longest latencies.
 
-use std::collections::BTreeMap;
-
 use chat_types::Time;
 use sim_model::outcome::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult, START};
 use sim_model::plan::{Metric, Plan, Workload};
@@ -127,43 +125,33 @@ impl Groups {
         if sample.what.of_persona().is_none() {
             return;
         }
-        let later = sample
-            .recipient
-            .filter(|_| sample.what == Metric::LaterLatency);
-        if let Some(group) = self.persona(later.unwrap_or(sample.agent)) {
-            group.measured.add(sample);
-        }
-        if let Some(group) = self.phase(sample.since) {
-            group.measured.add(sample);
-        }
+        let of = match sample.recipient {
+            Some(reader) if sample.what == Metric::LaterLatency => reader,
+            Some(_) | None => sample.agent,
+        };
+        self.change(of, sample.since, |group| group.measured.add(sample));
         self.rooms.add(sample);
     }
 
     /// Counts a refused call.
     pub(super) fn refuse(&mut self, agent: Agent, room: Option<Room>, intended: Time) {
-        if let Some(group) = self.persona(agent) {
-            group.refused += 1;
-        }
-        if let Some(group) = self.phase(intended) {
-            group.refused += 1;
-        }
-        self.rooms.refuse(room);
+        self.change(agent, intended, |group| group.refused += 1);
+        self.rooms.of(room).refused += 1;
     }
 
-    fn persona(&mut self, agent: Agent) -> Option<&mut Group> {
-        let persona = *self.of_agents.get(agent.0 as usize)?;
-        let last = self.personas.len().checked_sub(1)?;
-        self.personas.get_mut(usize::from(persona).min(last))
-    }
-
-    fn phase(&mut self, at: Time) -> Option<&mut Group> {
+    /// Changes the groups of a user's persona, and of the phase of an instant.
+    fn change(&mut self, agent: Agent, at: Time, change: impl Fn(&mut Group)) {
+        let persona = self.of_agents.get(agent.0 as usize);
         let place = self.ends.partition_point(|(end, _)| *end <= at);
-        let last = self.phases.len().checked_sub(1)?;
-        let group = self
-            .ends
-            .get(place)
-            .map_or(last, |(_, group)| usize::from(*group));
-        self.phases.get_mut(group.min(last))
+        let phase = self.ends.get(place).map_or(u16::MAX, |(_, group)| *group);
+        for (groups, index) in [
+            (&mut self.personas, persona.copied()),
+            (&mut self.phases, Some(phase)),
+        ] {
+            if let (Some(index), Some(last)) = (index, groups.len().checked_sub(1)) {
+                change(&mut groups[usize::from(index).min(last)]);
+            }
+        }
     }
 
     /// The measurements of a persona, and the number of its refused calls.
@@ -258,13 +246,11 @@ impl OfRoom {
             (Metric::MessageLatency, self.message),
             (Metric::StickWait, self.stick),
         ];
-        let metrics = metrics.into_iter();
+        let of = |(what, brief): (Metric, Brief)| Some((what.name().to_owned(), brief.result()?));
         RoomResult {
             name,
             refused: self.refused,
-            metrics: metrics
-                .filter_map(|(what, brief)| Some((what.name().to_owned(), brief.result()?)))
-                .collect::<BTreeMap<_, _>>(),
+            metrics: metrics.into_iter().filter_map(of).collect(),
         }
     }
 }
@@ -296,7 +282,7 @@ impl Rooms {
         &mut self.running[place]
     }
 
-    pub(super) fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: Sample) {
         let of = if sample.what == Metric::MessageLatency {
             &mut self.of(sample.room).message
         } else if sample.what == Metric::StickWait {
@@ -311,10 +297,6 @@ impl Rooms {
         });
     }
 
-    pub(super) fn refuse(&mut self, room: Option<Room>) {
-        self.of(room).refused += 1;
-    }
-
     pub(super) fn end(&mut self, seed: u64) {
         let rooms = std::mem::take(&mut self.running);
         for (number, of) in (0..).zip(rooms).filter(|(_, of)| !of.is_empty()) {
@@ -324,7 +306,7 @@ impl Rooms {
         self.cut();
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: &Self) {
         self.worst.extend(&other.worst);
         self.others.merge(other.others);
         self.runs += other.runs;
@@ -341,18 +323,14 @@ impl Rooms {
         }
     }
 
-    pub(super) fn results(&self) -> Vec<RoomResult> {
-        let mut results = Vec::new();
-        for (seed, Room(room), of) in &self.worst {
-            let name = match self.runs {
+    fn results(&self) -> Vec<RoomResult> {
+        let worst = self.worst.iter().map(|(seed, Room(room), of)| {
+            of.result(match self.runs {
                 0 | 1 => format!("room_{room}"),
                 _ => format!("room_{room} of seed {seed}"),
-            };
-            results.push(of.result(name));
-        }
-        if !self.others.is_empty() {
-            results.push(self.others.result("others".to_owned()));
-        }
-        results
+            })
+        });
+        let others = (!self.others.is_empty()).then(|| self.others.result("others".to_owned()));
+        worst.chain(others).collect()
     }
 }

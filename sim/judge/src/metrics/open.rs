@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 use sim_model::history::{Record, Retry};
-use sim_model::outcome::{DisconnectedHolder, START, Stuck, UserOutcome, Waiting, WorldOutcome};
+use sim_model::outcome::{DisconnectedHolder, START, Stuck, UserOutcome, WorldOutcome};
 use sim_model::plan::Metric;
 use sim_model::protocol::{Agent, CallId, Op, OpKind, Outcome, Room, User};
 use sim_model::user_name::UserName;
@@ -29,46 +29,31 @@ const GRANTED: &str = "stick.granted";
 /// Why a user was left out whose calls were not answered.
 const UNANSWERED: &str = "unanswered";
 
-/// What one virtual user waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OpenWait {
-    /// A partner, in the queue, since this instant.
-    Partner(Time),
-    /// A stick.
-    Stick(OpenClaim),
-}
-
 /// A claim that no grant has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenClaim {
-    pub(crate) room: Room,
-    pub(crate) since: Time,
+pub(super) struct OpenClaim {
+    pub(super) room: Room,
+    pub(super) since: Time,
     /// The user that holds the stick, if it is disconnected.
-    pub(crate) holder: Option<(usize, Absence)>,
+    pub(super) holder: Option<(usize, Absence)>,
 }
 
 impl Metrics {
     /// The run is over: each open wait counts with its length so far, and each open call, unless its
     /// answer may still be delayed.
     pub(super) fn end_waits(&mut self, now: Time) {
-        let users = (0..).map(Agent).zip(&self.users);
-        let open = |(agent, user): (Agent, &Waits)| {
-            (
-                agent,
-                user.calls.clone(),
-                user.at_door_since,
-                user.in_line_since,
-                user.open_claim(),
-            )
-        };
-        for (agent, calls, at_door, in_line, claim) in users.map(open).collect::<Vec<_>>() {
-            for call in calls {
+        let users = std::mem::take(&mut self.users);
+        for (agent, user) in (0..).map(Agent).zip(&users) {
+            for call in &user.calls {
                 if now.since(call.intended) > call.hold {
-                    self.count_unanswered(agent, &call, now);
+                    self.count_unanswered(agent, call, now);
                 }
             }
+            let at_door = user.at_door_since;
             let at_door = at_door.map(|since| (Metric::AdmissionWait, None, since));
+            let in_line = user.in_line_since;
             let in_line = in_line.map(|since| (Metric::QueueWait, None, since));
+            let claim = user.open_claim();
             let claim = claim.map(|(room, since)| (Metric::StickWait, Some(room), since));
             for (what, room, since) in [at_door, in_line, claim].into_iter().flatten() {
                 self.measure(Sample {
@@ -78,6 +63,7 @@ impl Metrics {
                 });
             }
         }
+        self.users = users;
     }
 
     /// A call was answered. Returns whether an earlier attempt of it was not.
@@ -94,18 +80,14 @@ impl Metrics {
             waits.turned_away = Some(refusal.code);
         }
         let Some(open) = open else { return false };
+        // A user that has an answer as a participant waits at the door no more.
+        let at_door = waits.at_door_since.take_if(|_| record.user.is_some());
         self.measure_call(record.agent, &open, record.at, false);
-        self.record_admission(record);
-        open.is_unsure
-    }
-
-    /// A user that has an answer as a participant waits at the door no more.
-    fn record_admission(&mut self, record: &Record<'_>) {
-        let waits = self.waits(record.agent);
-        if let Some(since) = waits.at_door_since.take_if(|_| record.user.is_some()) {
+        if let Some(since) = at_door {
             let waited = (since, record.at);
             self.measure(Sample::of(Metric::AdmissionWait, record.agent, waited));
         }
+        open.is_unsure
     }
 
     fn count_unanswered(&mut self, agent: Agent, call: &OpenCall, now: Time) {
@@ -155,11 +137,8 @@ impl Metrics {
 
     /// The run is over: who called and was never let in is left out.
     pub(super) fn end_left_out(&mut self) {
-        for user in self
-            .users
-            .iter()
-            .filter(|user| user.called && !user.was_let_in)
-        {
+        let never_let_in = |user: &&Waits| user.called && !user.was_let_in;
+        for user in self.users.iter().filter(never_let_in) {
             let why = user.turned_away.unwrap_or(UNANSWERED);
             *self.left_out.entry(why).or_default() += 1;
         }
@@ -187,13 +166,10 @@ impl Metrics {
         !others.any(|(index, user)| index != agent && user.is_in_line(from, at))
     }
 
-    /// What this user waits for, or waited for when its `await` timed out: a partner or a stick.
-    pub(super) fn open_wait(&self, agent: usize) -> Option<OpenWait> {
-        let user = self.users.get(agent)?;
-        let claim = user.timed_out.or_else(|| self.open_claim(agent));
-        claim
-            .map(OpenWait::Stick)
-            .or(user.in_line_since.map(OpenWait::Partner))
+    /// The claim that this user has, or had when its `await` of a grant timed out.
+    pub(super) fn awaited_claim(&self, agent: usize) -> Option<OpenClaim> {
+        let timed_out = self.users.get(agent)?.timed_out;
+        timed_out.or_else(|| self.open_claim(agent))
     }
 
     fn open_claim(&self, agent: usize) -> Option<OpenClaim> {
@@ -217,9 +193,9 @@ impl Metrics {
     /// A later attempt of a call left.
     pub(super) fn record_retry(&mut self, agent: Agent, call: CallId, why: Retry) {
         self.retries += 1;
-        match why {
-            Retry::Silence | Retry::Dropped => self.waits(agent).unsure_of(call),
-            Retry::PutOff => {}
+        let mut calls = self.waits(agent).calls.iter_mut();
+        if let Some(open) = calls.find(|open| open.id == call) {
+            open.is_unsure |= why != Retry::PutOff;
         }
     }
 
@@ -246,11 +222,9 @@ pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> (Vec<Stuck>, u64) 
             alone += 1;
             return None;
         }
-        let open = metrics.open_wait(index);
-        let holder = match open {
-            Some(OpenWait::Stick(claim)) if waiting.waiting_for == GRANTED => claim.holder,
-            Some(OpenWait::Stick(_) | OpenWait::Partner(_)) | None => None,
-        };
+        let claim = metrics.awaited_claim(index);
+        let holder = claim.and_then(|claim| claim.holder);
+        let holder = holder.filter(|_| waiting.waiting_for == GRANTED);
         let holder = holder.map(|(agent, absence)| {
             let user = &ran.users[agent];
             DisconnectedHolder {
@@ -258,37 +232,29 @@ pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> (Vec<Stuck>, u64) 
                 since_ms: absence.since.since(START).as_millis(),
             }
         });
-        let waiting = in_words_of_the_protocol(waiting, open);
+        // The event that it waits for in words of the protocol, and since when it waits for its
+        // content: longer than its `await`.
+        let in_line = metrics.users.get(index).and_then(|user| user.in_line_since);
+        let (waiting_for, since) = match (waiting.waiting_for.as_str(), claim, in_line) {
+            (FOUND, None, Some(since)) => ("a partner in the queue".to_owned(), since),
+            (FOUND, ..) => ("a partner".to_owned(), waiting.since),
+            (GRANTED, Some(claim), _) => {
+                (format!("the stick of room_{}", claim.room.0), claim.since)
+            }
+            (GRANTED, ..) => ("the stick, without a claim".to_owned(), waiting.since),
+            _ => (waiting.waiting_for, waiting.since),
+        };
         Some(Stuck {
             who: user.shown(),
             at: waiting.at,
-            waiting_for: waiting.waiting_for,
-            since_ms: waiting.since.since(START).as_millis(),
+            waiting_for,
+            since_ms: since.since(START).as_millis(),
             holder,
             seed: ran.seed,
         })
     };
     let stuck = ran.users.iter().enumerate().filter_map(of).collect();
     (stuck, alone)
-}
-
-/// The event that the user waits for, and since when it waits for its content: longer than its
-/// `await`.
-fn in_words_of_the_protocol(waiting: Waiting, open: Option<OpenWait>) -> Waiting {
-    let (waiting_for, since) = match (waiting.waiting_for.as_str(), open) {
-        (FOUND, Some(OpenWait::Partner(since))) => ("a partner in the queue".to_owned(), since),
-        (FOUND, _) => ("a partner".to_owned(), waiting.since),
-        (GRANTED, Some(OpenWait::Stick(OpenClaim { room, since, .. }))) => {
-            (format!("the stick of room_{}", room.0), since)
-        }
-        (GRANTED, _) => ("the stick, without a claim".to_owned(), waiting.since),
-        _ => return waiting,
-    };
-    Waiting {
-        waiting_for,
-        since,
-        ..waiting
-    }
 }
 
 /// The ended waits of one kind.
@@ -322,18 +288,15 @@ pub(super) struct OpenCall {
 
 impl OpenCall {
     pub(super) fn of(id: CallId, op: &Op, intended: Time) -> Self {
-        let measured_as = if op.kind() == OpKind::Check {
-            None
-        } else if op.kind() == OpKind::Break {
-            Some(Metric::BreakWait)
-        } else {
-            Some(Metric::RequestLatency)
+        let length = match op.kind() == OpKind::Break {
+            true => Metric::BreakWait,
+            false => Metric::RequestLatency,
         };
         Self {
             id,
             intended,
             hold: op.hold(),
-            measured_as,
+            measured_as: (op.kind() != OpKind::Check).then_some(length),
             is_unsure: false,
         }
     }
@@ -341,7 +304,7 @@ impl OpenCall {
 
 /// The absence of a disconnected holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Absence {
+pub(super) struct Absence {
     /// The id by which it holds the stick; none if it is the present one.
     pub(super) user: Option<User>,
     /// When its connection ended.
@@ -404,10 +367,9 @@ impl Waits {
     /// A match was reported: returns when the wait for it began, if the match is new and the user
     /// waited.
     pub(super) fn record_match(&mut self, room: Room) -> Option<Time> {
-        if self.matched_in == Some(room) {
+        if self.matched_in.replace(room) == Some(room) {
             return None;
         }
-        self.matched_in = Some(room);
         self.matches.had += 1;
         self.in_line_since.take()
     }
@@ -415,24 +377,23 @@ impl Waits {
     /// A grant was reported: returns when the wait for it began, if the grant is new and the user
     /// waited.
     pub(super) fn record_grant(&mut self, room: Room, epoch: u64) -> Option<Time> {
-        if self.granted == Some((room, epoch)) {
+        if self.granted.replace((room, epoch)) == Some((room, epoch)) {
             return None;
         }
-        self.granted = Some((room, epoch));
         self.holds = true;
         self.claim_lost = false;
         self.turns_in(room).had += 1;
-        let claim = self.claim.take_if(|(of, _)| *of == room)?;
-        Some(claim.1)
+        let claim = self.claim.take_if(|(of, _)| *of == room);
+        claim.map(|(_, since)| since)
     }
 
     /// Its share of the turns of this room.
     pub(super) fn turns_in(&mut self, room: Room) -> &mut Share {
-        let known = self.turns.iter().position(|(of, _)| *of == room);
-        let index = known.unwrap_or(self.turns.len());
-        if known.is_none() {
+        let index = self.turns.iter().position(|(of, _)| *of == room);
+        let index = index.unwrap_or_else(|| {
             self.turns.push((room, Share::default()));
-        }
+            self.turns.len() - 1
+        });
         &mut self.turns[index].1
     }
 
@@ -482,11 +443,6 @@ impl Waits {
         self.claim.filter(|_| !self.claim_lost)
     }
 
-    /// The connection ended.
-    pub(super) fn disconnect(&mut self, at: Time) {
-        self.disconnected_at.get_or_insert(at);
-    }
-
     /// The last grant of this room's stick: its epoch, and the user's id if it holds the stick and is
     /// disconnected. The id is none for the present one.
     pub(super) fn last_grant(&self, room: Room) -> Option<(u64, Option<Absence>)> {
@@ -520,19 +476,10 @@ impl Waits {
 
     /// An operator ended the claim in a room. Returns since when it stood; none if there was none.
     pub(super) fn end_claim(&mut self, room: Room) -> Option<Time> {
-        if self.claim.is_none_or(|(of, _)| of != room) {
-            return None;
-        }
+        let (_, since) = self.claim.filter(|(of, _)| *of == room)?;
         self.excuse_claim();
-        let ended = self.claim.take();
-        ended.map(|(_, since)| since)
-    }
-
-    /// An attempt of this call was not answered.
-    pub(super) fn unsure_of(&mut self, call: CallId) {
-        if let Some(open) = self.calls.iter_mut().find(|open| open.id == call) {
-            open.is_unsure = true;
-        }
+        self.claim = None;
+        Some(since)
     }
 
     /// The call is over.

@@ -12,6 +12,7 @@
 
 use chat_types::Time;
 use sim_model::outcome::{FairnessResult, LeastServed};
+use sim_model::plan::Figure;
 use sim_model::user_name::UserName;
 
 /// How often one user asked, since when, and how often it was served.
@@ -146,7 +147,7 @@ impl Shares {
 
     /// Jain's index, (Σwx)² / (Σw Σwx²): what each had is wx. `None` with fewer than two users, or if
     /// none was served.
-    pub(super) fn jain(&self) -> Option<f64> {
+    fn jain(&self) -> Option<f64> {
         if self.users < 2 || self.squares == 0 {
             return None;
         }
@@ -154,19 +155,18 @@ impl Shares {
         Some((had * had / (self.fair as f64 * self.squares as f64)).min(1.0))
     }
 
-    /// The most that any user had; `None` if no user asked.
-    pub(super) fn max(&self) -> Option<f64> {
-        (self.users > 0).then_some(f64::from(self.max))
-    }
-
-    /// The mean over all users that asked; `None` if no user asked.
-    pub(super) fn mean(&self) -> Option<f64> {
-        (self.users > 0).then(|| self.had as f64 / self.users as f64)
-    }
-
-    /// The number of users that asked.
-    pub(super) const fn users(&self) -> u64 {
-        self.users
+    /// A figure over all users that asked; `None` if no user asked.
+    pub(super) fn figure(&self, figure: Figure) -> Option<f64> {
+        if self.users == 0 {
+            return None;
+        }
+        match figure {
+            Figure::Jain => self.jain(),
+            Figure::Max => Some(self.max.into()),
+            Figure::Mean => Some(self.had as f64 / self.users as f64),
+            Figure::Count => Some(self.users as f64),
+            Figure::Percentile(_) | Figure::Overtaken | Figure::Rate => None,
+        }
     }
 
     pub(super) fn result(&self) -> FairnessResult {
@@ -175,7 +175,7 @@ impl Shares {
             users: self.users,
             min: f64::from(self.min),
             max: f64::from(self.max),
-            mean: self.mean().unwrap_or(0.0),
+            mean: self.figure(Figure::Mean).unwrap_or(0.0),
             overtaken: 0,
             least: self.least.clone(),
         }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::open::{OpenClaim, OpenWait};
+use super::open::OpenClaim;
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
@@ -26,30 +26,35 @@ fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
     }));
 }
 
-fn called(at: u64, op: &Op) -> ClientEvent<'_> {
+pub(crate) fn called(call: u32, op: &Op, intended: Time) -> ClientEvent<'_> {
     ClientEvent::Called {
-        call: CallId(0),
+        call: CallId(call),
         op,
-        intended: second(at),
+        intended,
         key: RequestKey::Own,
     }
 }
 
 fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
-    tell(metrics, at, agent, called(at, op));
+    tell(metrics, at, agent, called(0, op, second(at)));
 }
 
 fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outcome) {
-    tell(metrics, at, agent, answered(at, op, outcome));
+    tell(metrics, at, agent, answered(0, op, second(at), outcome));
 }
 
-/// The answer to a call of this second.
-fn answered<'a>(since: u64, op: &'a Op, outcome: &'a Outcome) -> ClientEvent<'a> {
+/// The answer to a call of this instant.
+pub(crate) fn answered<'a>(
+    call: u32,
+    op: &'a Op,
+    intended: Time,
+    outcome: &'a Outcome,
+) -> ClientEvent<'a> {
     ClientEvent::Answered {
-        call: CallId(0),
+        call: CallId(call),
         op,
-        called_at: second(since),
-        intended: second(since),
+        called_at: intended,
+        intended,
         outcome,
     }
 }
@@ -169,7 +174,7 @@ fn each_reader_of_a_message_counts_the_first_one_apart() {
         at: Time(0),
         turns_left: None,
     }));
-    tell(&mut metrics, 5, ANN, answered(1, &send, &sent));
+    tell(&mut metrics, 5, ANN, answered(0, &send, second(1), &sent));
     see(&mut metrics, 12, DAN, &message);
     let (results, _) = metrics.results();
     let of = |metric: &str| (results[metric].count, results[metric].max);
@@ -188,7 +193,7 @@ fn a_break_counts_with_the_time_for_which_its_answer_is_held() {
     call(&mut metrics, 1, ANN, &rest);
     call(&mut metrics, 1, BOB, &rest);
     let done = Ok(Response::Done(Reply::Done));
-    tell(&mut metrics, 6, ANN, answered(1, &rest, &done));
+    tell(&mut metrics, 6, ANN, answered(0, &rest, second(1), &done));
     end(&mut metrics, 60);
     let (results, _) = metrics.results();
     let waits = results["break_wait"];
@@ -211,7 +216,7 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
         }));
     };
     let tries = |metrics: &mut Metrics, at: u64, agent: u32, op: &Op| {
-        stranger(metrics, at, agent, called(at, op));
+        stranger(metrics, at, agent, called(0, op, second(at)));
     };
     let mut metrics = Metrics::default();
     for agent in 0..3 {
@@ -219,7 +224,12 @@ fn who_waits_at_the_door_counts_from_its_first_try() {
     }
     tries(&mut metrics, 1, 3, &Op::by_handle(Read::Mood));
     let refused = Err(Refusal::of(Code::ServerFull));
-    stranger(&mut metrics, 2, 0, answered(1, &enter(), &refused));
+    stranger(
+        &mut metrics,
+        2,
+        0,
+        answered(0, &enter(), second(1), &refused),
+    );
     tries(&mut metrics, 5, 0, &enter());
     let done = Ok(Response::Done(Reply::Done));
     answer(&mut metrics, 8, ANN, &enter(), &done);
@@ -273,14 +283,14 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &claim());
     back(&mut metrics);
-    assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
+    assert_eq!(metrics.awaited_claim(0), None, "being away ends a claim");
     call(&mut metrics, 4, ANN, &claim());
-    let open = Some(OpenWait::Stick(OpenClaim {
+    let open = Some(OpenClaim {
         room: LOBBY,
         since: second(4),
         holder: None,
-    }));
-    assert_eq!(metrics.open_wait(0), open, "claimed again");
+    });
+    assert_eq!(metrics.awaited_claim(0), open, "claimed again");
 }
 
 /// A claim that names no room is of the room in its answer, unless it was granted meanwhile.
@@ -306,7 +316,7 @@ fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
     call(&mut metrics, 1, ANN, &unnamed);
     see(&mut metrics, 2, ANN, &granted(5));
     answer(&mut metrics, 3, ANN, &unnamed, &placed(LOBBY, 1, 4));
-    assert_eq!(metrics.open_wait(0), None, "the grant came first");
+    assert_eq!(metrics.awaited_claim(0), None, "the grant came first");
 }
 
 /// A send is refused after an unanswered attempt, which may have been accepted. After a refused

@@ -13,8 +13,7 @@ use sim_model::protocol::Agent;
 use sim_model::user_name::UserName;
 
 use super::distribution::{Distribution, unit};
-use super::open::{Waited, Waits};
-use super::shares::Shares;
+use super::open::Waited;
 use super::{MICROS, Metrics};
 
 impl Metrics {
@@ -23,20 +22,18 @@ impl Metrics {
     /// unanswered calls and of retries to all calls.
     #[must_use]
     pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
-        plan.thresholds
-            .iter()
-            .map(|threshold| {
-                let measured = self.measured(threshold, counts, stuck);
-                ThresholdResult {
-                    seed: None,
-                    metric: threshold.metric.name().to_owned(),
-                    persona: threshold.persona.clone(),
-                    expression: threshold.expression.clone(),
-                    measured,
-                    met: measured.map(|measured| is_met(measured, threshold)),
-                }
-            })
-            .collect()
+        let result = |threshold: &Threshold| {
+            let measured = self.measured(threshold, counts, stuck);
+            ThresholdResult {
+                seed: None,
+                metric: threshold.metric.name().to_owned(),
+                persona: threshold.persona.clone(),
+                expression: threshold.expression.clone(),
+                measured,
+                met: measured.map(|measured| is_met(measured, threshold)),
+            }
+        };
+        plan.thresholds.iter().map(result).collect()
     }
 
     fn measured(&self, threshold: &Threshold, counts: &Counts, stuck: u64) -> Option<f64> {
@@ -44,7 +41,7 @@ impl Metrics {
         if let Some(persona) = &threshold.persona {
             let group = self.groups.of_persona(persona)?;
             return match group.measured.get(threshold.metric) {
-                Some(measured) => of_distribution(measured, figure, MICROS),
+                Some(measured) => measured.figure(figure, MICROS),
                 None => (threshold.metric == Metric::Refused).then_some(group.refused as f64),
             };
         }
@@ -55,8 +52,8 @@ impl Metrics {
             reason = "each value of all others is recorded"
         )]
         match threshold.metric {
-            Metric::StickTurns => of_shares(&self.turns, figure),
-            Metric::Matches => of_shares(&self.matches, figure),
+            Metric::StickTurns => self.turns.figure(figure),
+            Metric::Matches => self.matches.figure(figure),
             Metric::Lost => share(counts.lost, attempted),
             Metric::Duplicated => share(counts.duplicated, attempted),
             Metric::Reordered => share(counts.reordered, attempted),
@@ -73,37 +70,10 @@ impl Metrics {
                     (Figure::Overtaken, _) if measured.count() == 0 => None,
                     (Figure::Overtaken, Metric::QueueWait) => Some(self.overtaken as f64),
                     (Figure::Overtaken, _) => Some(0.0), // `stick_order` sees to it.
-                    _ => of_distribution(measured, figure, unit(metric)),
+                    _ => measured.figure(figure, unit(metric)),
                 }
             }
         }
-    }
-}
-
-pub(crate) fn of_distribution(
-    distribution: &Distribution,
-    figure: Figure,
-    unit: f64,
-) -> Option<f64> {
-    if distribution.count() == 0 {
-        return None;
-    }
-    match figure {
-        Figure::Percentile(percent) => Some(distribution.percentile(percent) / unit),
-        Figure::Max => Some(distribution.max() / unit),
-        Figure::Mean => Some(distribution.mean() / unit),
-        Figure::Count => Some(distribution.count() as f64),
-        Figure::Overtaken | Figure::Jain | Figure::Rate => None,
-    }
-}
-
-fn of_shares(shares: &Shares, figure: Figure) -> Option<f64> {
-    match figure {
-        Figure::Jain => shares.jain(),
-        Figure::Max => shares.max(),
-        Figure::Mean => shares.mean(),
-        Figure::Count => (shares.users() > 0).then(|| shares.users() as f64),
-        Figure::Percentile(_) | Figure::Overtaken | Figure::Rate => None,
     }
 }
 
@@ -136,12 +106,9 @@ pub fn judged_by_thresholds(
     results: &[ThresholdResult],
 ) -> BTreeMap<&'static str, PropertyResult> {
     let judged = |is_meant: fn(&Threshold) -> bool| {
-        let met = plan
-            .thresholds
-            .iter()
-            .zip(results)
-            .filter(|(threshold, _)| is_meant(threshold))
-            .filter_map(|(_, result)| result.met);
+        let results = plan.thresholds.iter().zip(results);
+        let meant = results.filter(|(threshold, _)| is_meant(threshold));
+        let met = meant.filter_map(|(_, result)| result.met);
         let (checks, held) = met.fold((0, true), |(checks, held), met| (checks + 1, held && met));
         PropertyResult {
             held: (checks > 0).then_some(held),
@@ -149,13 +116,10 @@ pub fn judged_by_thresholds(
             unjudged: 0,
         }
     };
-    [
-        ("fairness", judged(is_of_fairness)),
-        ("latency", judged(is_of_latency)),
-    ]
-    .into_iter()
-    .filter(|(name, _)| plan.properties.contains(name))
-    .collect()
+    let fairness = ("fairness", judged(is_of_fairness));
+    let both = [fairness, ("latency", judged(is_of_latency))].into_iter();
+    both.filter(|(name, _)| plan.properties.contains(name))
+        .collect()
 }
 
 /// Whether a threshold belongs to `fairness`: Jain's index over turns and matches, the longest wait,
@@ -219,9 +183,9 @@ impl Metrics {
     /// Refusals by code.
     #[must_use]
     pub fn refusals(&self) -> BTreeMap<String, u64> {
-        self.refusals
-            .iter()
-            .map(|&(code, count)| (code.to_owned(), count))
+        let refusals = self.refusals.iter();
+        refusals
+            .map(|(code, count)| ((*code).to_owned(), *count))
             .collect()
     }
 }
@@ -245,18 +209,16 @@ impl Metrics {
         name: &dyn Fn(usize) -> UserName,
     ) {
         self.groups.rooms.end(seed);
+        let settled = self.counts.accepted + self.counts.refused;
+        self.counts.unanswered = self.counts.attempted.saturating_sub(settled);
         self.end_shares(seed, now, name);
         self.end_left_out();
         self.overtaken = overtaken.values().copied().max().unwrap_or(0);
-        let passed: BTreeMap<usize, u64> = overtaken
-            .iter()
-            .map(|(agent, times)| (agent.0 as usize, *times))
-            .collect();
-        let wait = |index: usize, waited: Waited, since: Option<Time>, overtaken: u64| {
+        let wait = |agent: Agent, waited: Waited, since: Option<Time>, overtaken: u64| {
             let open = since.map_or(Span::ZERO, |since| now.since(since)).0;
             let waits = waited.times + u32::from(since.is_some());
             (waits > 0).then(|| UserWait {
-                who: name(index),
+                who: name(agent.0 as usize),
                 seed,
                 longest_ms: waited.longest.max(open) as f64 / MICROS,
                 waits,
@@ -264,19 +226,20 @@ impl Metrics {
                 open: open > waited.longest,
             })
         };
-        let of = |one: &dyn Fn(usize, &Waits) -> Option<UserWait>| {
-            let users = self.users.iter().enumerate();
-            UserWaits::of(users.filter_map(|(index, user)| one(index, user)).collect())
-        };
-        let queue = of(&|index, user| {
-            let overtaken = passed.get(&index).copied().unwrap_or(0);
-            wait(index, user.queue, user.in_line_since, overtaken)
+        let users = (0..).map(Agent).zip(&self.users);
+        let queue = users.clone().filter_map(|(agent, user)| {
+            let overtaken = overtaken.get(&agent).copied().unwrap_or(0);
+            wait(agent, user.queue, user.in_line_since, overtaken)
         });
-        let stick = of(&|index, user| {
+        let stick = users.filter_map(|(agent, user)| {
             let since = user.open_claim().map(|claim| claim.1);
-            wait(index, user.stick, since, 0)
+            wait(agent, user.stick, since, 0)
         });
-        (self.queue_waits, self.stick_waits) = (queue, stick);
+        let waits = [
+            UserWaits::of(queue.collect()),
+            UserWaits::of(stick.collect()),
+        ];
+        [self.queue_waits, self.stick_waits] = waits;
     }
 
     /// The data to draw.
@@ -316,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_curve_rises_to_the_largest_measured_value() {
-        let mut distribution = Distribution::new();
+        let mut distribution = Distribution::default();
         for value in 1..=1_000_u64 {
             distribution.record(value * 1_000);
         }
@@ -335,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_single_value_is_drawn_as_a_point() {
-        let mut distribution = Distribution::new();
+        let mut distribution = Distribution::default();
         distribution.record(7_000);
         assert_eq!(curve("stick_wait", &distribution).points, [(0.0, 7.0)]);
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Span, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
+use sim_model::protocol::{Code, Decided, Reply, User};
 
 use super::names::says_something;
 use super::speech::count;
-use super::{Model, refuse, refuse_if};
+use super::{Checked, Model, refuse, refuse_if};
 
 const MINUTE: Span = Span::secs(60);
 /// The level of a fully alert boss.
@@ -72,7 +72,7 @@ impl Model {
     }
 
     /// Whether the excuse is allowed. // 10.5
-    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Refusal> {
+    pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Checked {
         let Some(excuse) = excuse else { return Ok(()) };
         let plain = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
         let is_allowed = count(excuse) <= self.config.max_excuse
@@ -124,7 +124,7 @@ impl Model {
         let participant = self.participant_mut(user);
         participant.held.retain(|(_, answer_at)| *answer_at > now);
         for (key, answer_at) in &participant.held {
-            let remembered = participant.keys.get_mut(*key);
+            let remembered = participant.keys.remembered.get_mut(key);
             if let Some(remembered) = remembered
                 && let Ok(Reply::OnBreak {
                     stress,

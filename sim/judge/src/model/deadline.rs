@@ -66,7 +66,7 @@ impl Model {
             self.now = self.now.max(at);
             match deadline {
                 Deadline::Presence(user) => self.presence_is_over(user),
-                Deadline::Lease(room) => self.expire_stick(room),
+                Deadline::Lease(room) => self.end_lease(room, |epoch| epoch),
                 Deadline::Patience(user) => self.patience_is_over(user),
             }
         }
@@ -84,24 +84,19 @@ impl Model {
         let was = self.cooldown();
         self.config = config.clone();
         let (now, is) = (self.now, self.cooldown());
-        for &user in &users {
+        self.shift(down); // 2.6 (3), (4)
+        for user in users {
             self.participant_mut(user).stress_state.settle(now, was, is); // 2.6 (2), 10.4
-        }
-        for &user in &users {
-            // 2.6 (3)
             if self.participant(user).presence.streams > 0 {
-                self.lose_last_stream(user);
-            } else {
-                self.change_presence(user, |presence| presence.until += down);
+                self.lose_last_stream(user); // 2.6 (3)
             }
         }
-        for room in self.rooms.numbers().into_iter().map(Room) {
-            match is_lost {
-                true => self.pass_epochs(room, down),  // 2.7
-                false => self.shift_lease(room, down), // 2.6 (4)
+        if is_lost {
+            // The epochs of the lost life are passed, and its grants end. // 2.7
+            for room in self.rooms.numbers().into_iter().map(Room) {
+                self.end_lease(room, |epoch| pass(epoch, down));
             }
         }
-        self.shift_line(down); // 2.6 (4)
         self.fire(self.now); // 2.6 (5)
     }
 
@@ -109,14 +104,19 @@ impl Model {
     pub(super) fn step(&mut self, at: Time) {
         let step = at.since(self.now);
         self.now = self.now.max(at);
+        self.shift(step);
+        self.fire(self.now);
+    }
+
+    /// Moves all deadlines later.
+    fn shift(&mut self, by: Span) {
         for user in self.participants.numbers().into_iter().map(User) {
-            self.change_presence(user, |presence| presence.until += step);
+            self.change_presence(user, |presence| presence.until += by);
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
-            self.shift_lease(room, step);
+            self.shift_lease(room, by);
         }
-        self.shift_line(step);
-        self.fire(self.now);
+        self.shift_line(by);
     }
 
     /// The time until an alert boss calms down by one level. // 10.2
@@ -159,7 +159,7 @@ pub(crate) enum Numbered {
 }
 
 /// The number after a step over `down`. // 2.7
-pub(super) fn pass(last: u64, down: Span) -> u64 {
+fn pass(last: u64, down: Span) -> u64 {
     last + (down.0.saturating_add(1_000_000)).min((LAST - last) / 8)
 }
 
@@ -167,8 +167,9 @@ impl Model {
     /// The numbers of participants, rooms and events pass those of a lost life. // 2.7
     pub(super) fn pass_numbers(&mut self, down: Span) {
         self.has_lost_life = true;
-        self.participants.pass(|last| pass(last, down));
-        self.rooms.pass(|last| pass(last, down));
+        for last in [&mut self.participants.last, &mut self.rooms.last] {
+            *last = pass(*last, down);
+        }
         for user in self.participants.numbers().into_iter().map(User) {
             let participant = self.participant_mut(user);
             let end = pass(participant.inbox.end, down);
@@ -192,8 +193,8 @@ impl Model {
             false => LAST,
         };
         let numbers = [
-            (Numbered::Users, self.participants.last(), next.user.0),
-            (Numbered::Rooms, self.rooms.last(), next.room.0),
+            (Numbered::Users, self.participants.last, next.user.0),
+            (Numbered::Rooms, self.rooms.last, next.room.0),
         ];
         let inboxes = next.inboxes.iter().filter_map(|(user, next)| {
             let given = self.inbox(*user)?.end;

@@ -38,28 +38,27 @@ pub(crate) struct PageLimits {
     pub(crate) bytes: usize,
 }
 
-/// A page of the items of a page, which are what servers write, and whether each gap precedes the
-/// events behind it.
-pub(crate) fn read(page: &Page) -> (Page, bool) {
-    let (cursor, unread) = (page.cursor, page.unread);
-    let (mut gaps, mut events) = (Vec::new(), Vec::new());
-    let (mut last, mut is_ordered) = (Seq(0), true);
-    for item in page.items() {
-        let (Item::Gap(Gap { to: end, .. }) | Item::Event(end, _)) = &item;
-        is_ordered &= *end > last;
-        last = *end;
-        match item {
-            Item::Gap(gap) => gaps.push(gap.clone()),
-            Item::Event(seq, event) => events.push((seq, Arc::clone(event))),
+/// Whether each gap of a page precedes the events behind it.
+pub(crate) fn is_ordered(page: &Page) -> bool {
+    let ends = page.items().map(|item| match item {
+        Item::Gap(gap) => gap.to,
+        Item::Event(seq, _) => seq,
+    });
+    let ends = std::iter::once(Seq(0)).chain(ends);
+    ends.is_sorted_by(|before, end| before < end)
+}
+
+/// The number of these events that fit into an answer. // 8.5, 12.4
+pub(super) fn fitting<'e>(events: impl Iterator<Item = &'e Arc<Event>>, most: PageLimits) -> usize {
+    let (mut count, mut bytes) = (0, 0);
+    for event in events.take(most.events) {
+        bytes += event.body.message().map_or(0, |(_, text)| text.len());
+        if count > 0 && bytes > most.bytes {
+            break;
         }
+        count += 1;
     }
-    let read = Page {
-        gaps,
-        events,
-        cursor,
-        unread,
-    };
-    (read, is_ordered)
+    count
 }
 
 impl Inbox {
@@ -80,24 +79,11 @@ impl Inbox {
         self.kept.range(first..)
     }
 
-    /// The number of these events that fit into a page. // 12.4
-    fn count(events: Iter<'_, (u64, Arc<Event>)>, most: PageLimits) -> usize {
-        let (mut count, mut bytes) = (0, 0);
-        for (_, event) in events.take(most.events) {
-            bytes += text_bytes(event);
-            if count > 0 && bytes > most.bytes {
-                break;
-            }
-            count += 1;
-        }
-        count
-    }
-
     /// The page after `after`. // 12.4
     pub(crate) fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
         let (mut page, mut cursor) = (Page::default(), after);
         let behind = self.behind(after);
-        let count = Self::count(behind.clone(), most);
+        let count = fitting(behind.clone().map(|(_, event)| event), most);
         for (seq, event) in behind.clone().take(count) {
             page.gaps.extend(self.gap(reader, cursor, *seq));
             page.events.push((Seq(*seq), Arc::clone(event)));
@@ -132,18 +118,15 @@ impl Inbox {
     /// Whether a page without a gap is the one after `after`.
     pub(crate) fn is_page(&self, after: u64, most: PageLimits, page: &Page) -> bool {
         let behind = self.behind(after);
-        let count = Self::count(behind.clone(), most);
+        let count = fitting(behind.clone().map(|(_, event)| event), most);
         let is_cut = count == most.events || count < behind.len();
         let cursor = page.cursor.0;
-        let mut owed = behind.take(count).zip(after + 1..);
-        let mut items = page.items();
-        let mut is_next = |((seq, event), place): (&(u64, Arc<Event>), u64)| {
-            let item = items.next();
-            *seq == place
-                && matches!(item, Some(Item::Event(at, seen)) if at.0 == place && seen == event)
-        };
-        owed.all(&mut is_next)
-            && items.next().is_none()
+        let mut owed = behind.take(count).zip(after + 1..).zip(&page.events);
+        page.gaps.is_empty()
+            && page.events.len() == count
+            && owed.all(|((owed, place), seen)| {
+                (owed.0, seen.0.0) == (place, place) && owed.1 == seen.1
+            })
             && cursor == after + count as u64
             && (is_cut || cursor == self.end)
             && (page.unread > 0) == (self.end > cursor)
@@ -152,7 +135,7 @@ impl Inbox {
     /// Goes on behind `end`. The positions up to it are gone. // 2.7
     pub(super) fn pass_to(&mut self, end: u64) {
         self.end = end;
-        self.lost.omit(end);
+        self.lost.omitted = end;
     }
 
     /// Appends an event, and removes events beyond the limit. // 12.2
@@ -191,11 +174,6 @@ impl Inbox {
     }
 }
 
-/// The number of bytes of an event's text in an answer, in UTF-8. // 12.4
-pub(super) fn text_bytes(event: &Event) -> usize {
-    event.body.message().map_or(0, |(_, text)| text.len())
-}
-
 /// The most rooms that a gap names. // 1
 const MAX_ROOMS: usize = 256;
 
@@ -204,7 +182,7 @@ type Lost = (u64, Arc<Event>);
 
 /// The losses of an inbox, by room: L. // 12.6
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+struct Losses {
     /// In the order in which the first event of each was lost.
     rooms: Vec<(Room, Vec<Lost>)>,
     /// The last position of a room that is no longer in L, or of a lost life.
@@ -212,22 +190,15 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    pub(super) fn add(&mut self, seq: u64, event: Arc<Event>) {
+    fn add(&mut self, seq: u64, event: Arc<Event>) {
         let room = event.room;
-        if !self.rooms.iter().any(|(known, _)| *known == room) {
-            if self.rooms.len() >= MAX_ROOMS {
-                self.drop_oldest();
-            }
-            self.rooms.push((room, Vec::new()));
-        }
         if let Some((_, events)) = self.rooms.iter_mut().find(|one| one.0 == room) {
-            events.push((seq, event));
+            return events.push((seq, event));
         }
-    }
-
-    /// A lost life had events up to this position. // 2.7
-    pub(super) const fn omit(&mut self, end: u64) {
-        self.omitted = end;
+        if self.rooms.len() >= MAX_ROOMS {
+            self.drop_oldest();
+        }
+        self.rooms.push((room, vec![(seq, event)]));
     }
 
     /// Removes the room whose last event has the lowest position.
@@ -239,7 +210,7 @@ impl Losses {
     }
 
     /// Removes the rooms whose last event is acknowledged. // 12.3
-    pub(super) fn acknowledge(&mut self, known: u64) {
+    fn acknowledge(&mut self, known: u64) {
         self.rooms.retain(|(_, events)| last(events) > known);
         if self.omitted <= known {
             self.omitted = 0;
@@ -247,7 +218,7 @@ impl Losses {
     }
 
     /// The gap from `from` to `to` of this reader.
-    pub(super) fn gap(&self, reader: User, from: u64, to: u64) -> Gap {
+    fn gap(&self, reader: User, from: u64, to: u64) -> Gap {
         let ranges = self.rooms.iter();
         Gap {
             from: Seq(from),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use chat_types::config::Matching;
-use chat_types::{Span, Time};
+use chat_types::{EnterQueue, Span, Time};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User, WasWaiting};
 
 use super::breaks::Draws;
@@ -12,7 +12,7 @@ use super::deadline::Deadline;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{Body, Model, refuse, refuse_at, refuse_if};
+use super::{Body, Checked, Model, refuse, refuse_at, refuse_if};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -64,17 +64,12 @@ impl Model {
         let is_odd = |interest: &Arc<str>| !is_line(interest, MAX_NAME);
         let is_wrong = many || given.iter().any(is_odd);
         refuse_if(is_wrong, refuse(Code::InvalidArguments))?;
-        Ok(given
-            .iter()
-            .map(|interest| {
-                let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
-                if interest.bytes().all(is_lower) {
-                    Arc::clone(interest)
-                } else {
-                    interest.to_lowercase().into()
-                }
-            })
-            .collect())
+        let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+        let lower = |interest: &Arc<str>| match interest.bytes().all(is_lower) {
+            true => Arc::clone(interest),
+            false => interest.to_lowercase().into(),
+        };
+        Ok(given.iter().map(lower).collect())
     }
 
     /// Whether a waiter with these interests accepts only partners with a shared one. // 6.1
@@ -83,11 +78,7 @@ impl Model {
     }
 
     /// Whether the queue has space for a known caller or one that registers. // 6.3 (6)
-    pub(super) fn check_space_in_line(
-        &self,
-        user: Option<User>,
-        interests: &Interests,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_space_in_line(&self, user: Option<User>, interests: &Interests) -> Checked {
         let most = self.config.max_queue;
         let has_partner = || {
             let user = user.filter(|user| !self.is_unused(*user));
@@ -101,26 +92,21 @@ impl Model {
     }
 
     /// `enter_queue` of a known caller. // 6.3
-    pub(super) fn enter_queue(
-        &mut self,
-        user: User,
-        name: Option<&Arc<str>>,
-        interests: &[Arc<str>],
-    ) -> Decided {
+    pub(super) fn enter_queue(&mut self, user: User, entry: &EnterQueue) -> Decided {
         let participant = self.participant(user);
         refuse_if(participant.ticket.is_some(), refuse(Code::AlreadyWaiting))?; // 6.3 (1)
         refuse_if(participant.pair.is_some(), refuse(Code::AlreadyChatting))?; // 6.3 (2)
         let most = self.config.max_rooms_each;
         let is_full = participant.live.len() >= most as usize;
         refuse_if(is_full, refuse_at(Code::RoomFull, most))?; // 6.3 (3)
-        let naming = match name {
+        let naming = match &entry.display_name {
             None => None,
             Some(given) => {
-                let from = participant.address;
-                Some((given, self.check_name(Some(user), from, given)?)) // 6.3 (4)
+                let asker = (Some(user), participant.address);
+                Some((given, self.check_name(asker, given)?)) // 6.3 (4)
             }
         };
-        let interests = self.read_interests(interests)?; // 6.3 (5)
+        let interests = self.read_interests(&entry.interests)?; // 6.3 (5)
         self.check_space_in_line(Some(user), &interests)?; // 6.3 (6)
         self.check_space_for_room()?; // 6.3 (7)
 
@@ -296,18 +282,14 @@ impl Model {
 
     /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
-        let Some(ticket) = self.participant(user).ticket else {
-            return;
-        };
-        let Some(waiter) = self.line.waiters.get_mut(&ticket) else {
-            return;
-        };
-        waiter.patience = None;
-        self.deadlines.set(Deadline::Patience(user), None);
-        if self.is_unused(user) {
-            return;
+        let ticket = self.participant(user).ticket;
+        if let Some(waiter) = ticket.and_then(|ticket| self.line.waiters.get_mut(&ticket)) {
+            waiter.patience = None;
         }
-        if let Some(ticket) = self.partner_of(user, None) {
+        self.deadlines.set(Deadline::Patience(user), None);
+        if !self.is_unused(user)
+            && let Some(ticket) = self.partner_of(user, None)
+        {
             self.pair(user, ticket);
         }
     }

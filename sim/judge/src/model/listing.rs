@@ -20,25 +20,20 @@ impl Model {
         let numbers = self.participants.numbers().into_iter();
         let mut participants: Vec<User> = numbers.map(User).collect();
         participants.sort_by_cached_key(|user| fold(&self.participant(*user).who.name));
-        let participants = participants.into_iter();
-        let participants =
-            participants.map(|user| Listed::Participant(Box::new(self.listed_participant(user))));
+        let mut listed = vec![Listed::Totals(self.counts())];
+        for user in participants {
+            listed.push(Listed::Participant(Box::new(self.listed_participant(user))));
+        }
         let rooms = self.room_names.values();
-        let rooms = rooms.filter_map(|room| Some(Listed::Room(Box::new(self.listed_room(*room)?))));
-        let reports = self.reports.iter().cloned().map(Listed::Report);
-        let counts = Listed::Totals(self.counts());
-        let kept = archived.then(|| self.rooms.numbers());
-        let kept = kept.into_iter().flatten();
-        let kept = kept
-            .flat_map(|room| self.kept(Room(room)))
-            .map(Listed::Kept);
-        std::iter::once(counts)
-            .chain(participants)
-            .chain(rooms)
-            .chain(self.measures.listed())
-            .chain(reports)
-            .chain(kept)
-            .collect()
+        let rooms = rooms.filter_map(|room| self.listed_room(*room));
+        listed.extend(rooms.map(|room| Listed::Room(Box::new(room))));
+        listed.extend(self.measures.listed());
+        listed.extend(self.reports.iter().cloned().map(Listed::Report));
+        if archived {
+            let rooms = self.rooms.numbers().into_iter().map(Room);
+            listed.extend(rooms.flat_map(|room| self.kept(room)).map(Listed::Kept));
+        }
+        listed
     }
 
     /// A live room with its members and its kept messages. // 8.5
@@ -51,7 +46,7 @@ impl Model {
         };
         let last = place.last_seq;
         let mut kept = vec![Kept::Room { room, last, name }];
-        kept.extend(place.members().map(|(user, since)| Kept::Member {
+        kept.extend(self.members(room).map(|(user, since)| Kept::Member {
             room,
             who: self.who(user),
             since,

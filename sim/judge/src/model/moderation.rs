@@ -3,55 +3,48 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::{Address, Report, Time};
+use chat_types::{Address, Report};
 use sim_model::listing::{self, Listed, Target};
-use sim_model::protocol::{Code, Decided, EndReason, Refusal, Reply, Room, User, Who};
+use sim_model::protocol::{Code, Decided, EndReason, Reply, Room, User, Who};
 use sim_model::server::{Operate, SecretHash};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Body, Model, refuse, refuse_if};
+use super::{Body, Checked, Model, refuse, refuse_if};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
 
-/// Muted and banned names, handles and addresses, which apply to later registrations. // 11.4
+/// Muted and banned names, handles and addresses, which apply to later registrations, in the order
+/// in which operators read them. // 11.4, 16.6
 #[derive(Clone, Debug, Default)]
-pub(super) struct StoredMeasures {
-    /// By folded name.
-    names: BTreeMap<String, StoredName>,
-    pub(super) handles: BTreeMap<SecretHash, StoredHandle>,
-    addresses: BTreeMap<u64, Decreed>,
+pub(super) struct StoredMeasures(BTreeMap<Key, Stored>);
+
+/// What a measure is stored under.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// A folded name.
+    Name(String),
+    Handle(SecretHash),
+    Address(u64),
 }
 
-/// A stored name. // 11.4
+/// A stored measure, with the act that decreed it. // 11.4
 #[derive(Clone, Debug)]
-struct StoredName {
-    spelled: Arc<str>,
+struct Stored {
+    target: Target,
+    /// The keys of a name.
     keys: BTreeSet<String>,
-    decreed: Decreed,
+    decreed: listing::Measure,
 }
 
-/// A stored handle, with its participant as it was shown. // 11.4
-#[derive(Clone, Debug)]
-pub(super) struct StoredHandle {
-    who: Arc<Who>,
-    decreed: Decreed,
-}
-
-impl StoredHandle {
-    /// The folded name of its participant.
-    fn folded(&self) -> String {
-        fold(&self.who.name)
+impl Stored {
+    const fn measure(&self) -> Measure {
+        match self.decreed.is_ban {
+            true => Measure::Banned,
+            false => Measure::Muted,
+        }
     }
-}
-
-/// A measure with the act that decreed it.
-#[derive(Clone, Debug)]
-struct Decreed {
-    measure: Measure,
-    at: Time,
-    reason: Arc<str>,
 }
 
 /// The kind of an entry.
@@ -66,53 +59,48 @@ pub(super) enum Measure {
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
-        let names = self.names.values();
-        let alike = names.filter(|name| !name.keys.is_disjoint(keys));
-        alike.map(|name| name.decreed.measure).max()
+        let stored = self.0.values();
+        let alike = stored.filter(|stored| !stored.keys.is_disjoint(keys));
+        alike.map(Stored::measure).max()
     }
 
     /// The measure that applies to a handle.
     pub(super) fn of_handle(&self, handle: SecretHash) -> Option<Measure> {
-        let stored = self.handles.get(&handle)?;
-        Some(stored.decreed.measure)
+        self.0.get(&Key::Handle(handle)).map(Stored::measure)
     }
 
     /// The measure that applies to an address.
     pub(super) fn of_address(&self, address: u64) -> Option<Measure> {
-        let decreed = self.addresses.get(&address)?;
-        Some(decreed.measure)
+        self.0.get(&Key::Address(address)).map(Stored::measure)
     }
 
     /// All of them as operators read them. // 16.6
     pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
-        let names = self.names.values();
-        let names = names.map(|name| (Target::Name(Arc::clone(&name.spelled)), &name.decreed));
-        let handles = self.handles.values();
-        let handles =
-            handles.map(|handle| (Target::Handle(Arc::clone(&handle.who)), &handle.decreed));
-        let addresses = self.addresses.iter();
-        let addresses = addresses.map(|(address, decreed)| (Target::Address(*address), decreed));
-        names
-            .chain(handles)
-            .chain(addresses)
-            .map(|(target, decreed)| {
-                let measure = listing::Measure {
-                    is_ban: decreed.measure == Measure::Banned,
-                    at: decreed.at,
-                    reason: Arc::clone(&decreed.reason),
-                };
-                Listed::Measure(target, measure)
-            })
+        let stored = self.0.values();
+        stored.map(|stored| Listed::Measure(stored.target.clone(), stored.decreed.clone()))
     }
 
     /// The number of stored names, handles and addresses. // 11.4
     pub(super) fn len(&self) -> usize {
-        self.names.len() + self.handles.len() + self.addresses.len()
+        self.0.len()
+    }
+
+    /// Removes some; returns whether there were any.
+    fn lift(&mut self, is_lifted: impl Fn(&Key, &Stored) -> bool) -> bool {
+        let before = self.len();
+        self.0.retain(|key, stored| !is_lifted(key, stored));
+        self.len() < before
     }
 }
 
+/// What a participant's name and its public id are stored under.
+fn names_of(who: &Who) -> impl Iterator<Item = Key> {
+    let names = std::iter::once(&who.name).chain(&who.chosen_id);
+    names.map(|name| Key::Name(fold(name)))
+}
+
 /// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
-fn check_reason(reason: &str) -> Result<(), Refusal> {
+fn check_reason(reason: &str) -> Checked {
     refuse_if(!is_line(reason, MAX_REASON), refuse(Code::InvalidArguments))
 }
 
@@ -131,10 +119,8 @@ impl Model {
         if participant.blocked.contains(&user) {
             return Ok(Reply::Done);
         }
-        refuse_if(
-            participant.blocked.len() >= limit,
-            refuse(Code::InvalidArguments),
-        )?;
+        let is_full = participant.blocked.len() >= limit;
+        refuse_if(is_full, refuse(Code::InvalidArguments))?;
         participant.blocked.insert(user);
         if let Some(room) = participant.pair
             && self.is_member(user, room)
@@ -177,54 +163,55 @@ impl Model {
         Ok(Reply::Done)
     }
 
-    fn check_user(&self, user: User) -> Result<(), Refusal> {
+    fn check_user(&self, user: User) -> Checked {
         refuse_if(!self.is_registered(user), refuse(Code::UserNotFound))
     }
 
     /// An operator's action. // 11.3
     pub(super) fn operate(&mut self, act: &Operate) -> Decided {
         match act {
-            Operate::Mute { user, reason } => self.mute(*user, reason)?,
+            Operate::Mute { user, reason } => {
+                self.store_participant(*user, Measure::Muted, reason)?;
+                self.participant_mut(*user).muted = true;
+                self.silence(*user, reason);
+            }
             Operate::Unmute { user } => {
                 self.check_user(*user)?;
-                let before = self.measures.len();
                 let participant = self.participant_mut(*user);
                 let was_muted = std::mem::take(&mut participant.muted);
-                let (handle, mut names) = (participant.handle, vec![fold(&participant.who.name)]);
-                names.extend(participant.who.chosen_id.as_deref().map(fold));
-                if self.measures.of_handle(handle) == Some(Measure::Muted)
-                    && let Some(stored) = self.measures.handles.remove(&handle)
+                let handle = Key::Handle(participant.handle);
+                let mut keys: Vec<Key> = names_of(&participant.who).collect();
+                let is_mute = |stored: &Stored| stored.measure() == Measure::Muted;
+                let stored = self.measures.0.get(&handle);
+                if let Some(Target::Handle(who)) =
+                    stored.filter(|one| is_mute(one)).map(|one| &one.target)
                 {
-                    names.push(stored.folded());
-                    names.extend(stored.who.chosen_id.as_deref().map(fold));
+                    keys.extend(names_of(who));
                 }
-                self.measures.names.retain(|of, name| {
-                    !names.contains(of) || name.decreed.measure != Measure::Muted
-                });
-                let found = was_muted || self.measures.len() < before;
+                keys.push(handle);
+                let lifts = |key: &Key, stored: &Stored| keys.contains(key) && is_mute(stored);
+                let found = self.measures.lift(lifts) || was_muted;
                 return Ok(Reply::Lifted { found });
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Operate::Close { room, reason } => self.close(*room, reason)?,
             Operate::BanUser { user, reason } => {
-                check_reason(reason)?;
-                self.check_user(*user)?;
-                let decreed = self.decree(Measure::Banned, reason);
-                self.keep(*user, decreed, true)?;
+                self.store_participant(*user, Measure::Banned, reason)?;
                 self.forget(*user);
             }
             Operate::Unban { name } => {
-                let (folded, before) = (fold(name), self.measures.len());
-                self.measures.names.remove(&folded);
-                self.measures
-                    .handles
-                    .retain(|_, handle| handle.folded() != folded);
-                let found = self.measures.len() < before;
+                let folded = fold(name);
+                let found = self
+                    .measures
+                    .lift(|key, stored| match (key, &stored.target) {
+                        (Key::Name(name), _) => *name == folded,
+                        (_, Target::Handle(who)) => fold(&who.name) == folded,
+                        (_, Target::Name(_) | Target::Address(_)) => false,
+                    });
                 return Ok(Reply::Lifted { found });
             }
             Operate::MuteAddress { address, reason } => {
-                check_reason(reason)?;
-                self.keep_address(address.0, Measure::Muted, reason)?;
+                self.store_address(*address, Measure::Muted, reason)?;
                 for user in self.participants.numbers().into_iter().map(User) {
                     if self.participant(user).address == address.0 {
                         self.silence(user, reason);
@@ -232,63 +219,66 @@ impl Model {
                 }
             }
             Operate::BanAddress { address, reason } => {
-                check_reason(reason)?;
-                self.keep_address(address.0, Measure::Banned, reason)?;
+                self.store_address(*address, Measure::Banned, reason)?;
             }
             Operate::UnbanAddress { address } => {
-                let found = self.measures.addresses.remove(&address.0).is_some();
+                let found = self.measures.0.remove(&Key::Address(address.0)).is_some();
                 return Ok(Reply::Lifted { found });
             }
         }
         Ok(Reply::Done)
     }
 
-    /// Whether `more` names, handles and addresses have space; they count together. // 1
-    fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
+    /// Stores measures, if those that are new have space: all count together. // 1
+    fn store(&mut self, measures: BTreeMap<Key, Stored>) -> Checked {
+        let is_new = |key: &&Key| !self.measures.0.contains_key(*key);
+        let more = measures.keys().filter(is_new).count();
         let is_full = more > 0 && self.measures.len() + more > self.config.max_bans as usize;
-        refuse_if(is_full, refuse(Code::InvalidArguments))
+        refuse_if(is_full, refuse(Code::InvalidArguments))?;
+        self.measures.0.extend(measures);
+        Ok(())
+    }
+
+    fn store_participant(&mut self, user: User, measure: Measure, reason: &Arc<str>) -> Checked {
+        check_reason(reason)?;
+        self.check_user(user)?;
+        let decreed = self.decree(measure, reason);
+        self.keep(user, decreed, true)
     }
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(&mut self, user: User, decreed: Decreed, with_id: bool) -> Result<(), Refusal> {
+    fn keep(&mut self, user: User, decreed: listing::Measure, with_id: bool) -> Checked {
         let participant = self.participant(user);
-        let (handle, who) = (participant.handle, Arc::clone(&participant.who));
+        let (handle, who) = (Key::Handle(participant.handle), &participant.who);
         let name = participant.chosen.then_some(&who.name);
+        let id = who.chosen_id.as_ref().filter(|_| with_id);
+        let stored = |target| Stored {
+            target,
+            keys: BTreeSet::new(),
+            decreed: decreed.clone(),
+        };
+        let mut measures = BTreeMap::from([(handle, stored(Target::Handle(Arc::clone(who))))]);
         // Names with the same folded form are one entry, with the keys of both.
-        let mut chosen: BTreeMap<String, StoredName> = BTreeMap::new();
-        let id = who.chosen_id.as_ref();
-        let id_too = id.filter(|_| with_id);
-        for called in name.into_iter().chain(id_too) {
-            let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
-                spelled: (&**called).into(),
-                keys: BTreeSet::new(),
-                decreed: decreed.clone(),
-            });
-            stored.keys.extend(keys(called));
+        for called in name.into_iter().chain(id) {
+            let of_name = measures.entry(Key::Name(fold(called)));
+            let of_name = of_name.or_insert_with(|| stored(Target::Name((&**called).into())));
+            of_name.keys.extend(keys(called));
         }
-        let new_handle = !self.measures.handles.contains_key(&handle);
-        let new_names = chosen
-            .keys()
-            .filter(|name| !self.measures.names.contains_key(*name));
-        let more = usize::from(new_handle) + new_names.count();
-        self.check_space_for(more)?;
-        let stored = StoredHandle { who, decreed };
-        self.measures.handles.insert(handle, stored);
-        self.measures.names.extend(chosen);
-        Ok(())
+        self.store(measures)
     }
 
     /// Applies mutes to a participant that took a name. // 11.4
     pub(super) fn took_name(&mut self, user: User) {
         let participant = self.participant(user);
         if participant.muted {
-            let kept = self.measures.handles.get(&participant.handle);
-            let kept = kept.filter(|kept| kept.decreed.measure == Measure::Muted);
-            let is_named = |name: &String| self.measures.names.contains_key(name);
-            if let Some(kept) = kept.filter(|kept| !is_named(&kept.folded())) {
+            let stored = self.measures.0.get(&Key::Handle(participant.handle));
+            if let Some(stored) = stored.filter(|stored| stored.measure() == Measure::Muted)
+                && let Target::Handle(who) = &stored.target
+                && !self.measures.0.contains_key(&Key::Name(fold(&who.name)))
+            {
                 // Without space the mute is not stored.
-                let _ = self.keep(user, kept.decreed.clone(), false);
+                let _ = self.keep(user, stored.decreed.clone(), false);
             }
         } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
@@ -298,35 +288,22 @@ impl Model {
         }
     }
 
-    fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
-        check_reason(reason)?;
-        self.check_user(user)?;
-        let decreed = self.decree(Measure::Muted, reason);
-        self.keep(user, decreed, true)?;
-        self.participant_mut(user).muted = true;
-        self.silence(user, reason);
-        Ok(())
-    }
-
-    fn decree(&self, measure: Measure, reason: &Arc<str>) -> Decreed {
-        Decreed {
-            measure,
+    fn decree(&self, measure: Measure, reason: &Arc<str>) -> listing::Measure {
+        listing::Measure {
+            is_ban: measure == Measure::Banned,
             at: self.now,
             reason: Arc::clone(reason),
         }
     }
 
-    fn keep_address(
-        &mut self,
-        address: u64,
-        measure: Measure,
-        reason: &Arc<str>,
-    ) -> Result<(), Refusal> {
-        let is_new = !self.measures.addresses.contains_key(&address);
-        self.check_space_for(usize::from(is_new))?;
-        let decreed = self.decree(measure, reason);
-        self.measures.addresses.insert(address, decreed);
-        Ok(())
+    fn store_address(&mut self, address: Address, measure: Measure, reason: &Arc<str>) -> Checked {
+        check_reason(reason)?;
+        let stored = Stored {
+            target: Target::Address(address.0),
+            keys: BTreeSet::new(),
+            decreed: self.decree(measure, reason),
+        };
+        self.store(BTreeMap::from([(Key::Address(address.0), stored)]))
     }
 
     /// Whether the participant may not speak. // 11.3
@@ -350,38 +327,26 @@ impl Model {
         }
     }
 
-    fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+    fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         self.check_user(user)?;
-        let Some(place) = self.rooms.get(room.0) else {
-            return Err(refuse(Code::RoomNotFound));
-        };
+        self.check_member(user, room, Code::NotInRoom)?;
         let moderation = Body::Kicked {
             user: self.who(user),
             reason: Arc::clone(reason),
         };
-        match &place.kind {
-            Kind::Ended { remembered_by, .. } if remembered_by.contains(&user) => {
-                return Err(self.has_ended(room));
-            }
-            Kind::Ended { .. } => return Err(refuse(Code::NotInRoom)),
-            Kind::Pair { .. } | Kind::Named { .. } if !place.members.contains_key(&user) => {
-                return Err(refuse(Code::NotInRoom));
-            }
-            Kind::Pair { .. } => {
-                self.post(room, moderation, None);
-                self.end_pair(room, EndReason::Closed, None);
-            }
-            Kind::Named { .. } => {
-                self.give_up_stick(room, user);
-                self.post(room, moderation, None);
-                self.remove_member(room, user);
-            }
+        if self.is_pair(room) {
+            self.post(room, moderation, None);
+            self.end_pair(room, EndReason::Closed, None);
+        } else {
+            self.give_up_stick(room, user);
+            self.post(room, moderation, None);
+            self.remove_member(room, user);
         }
         Ok(())
     }
 
-    fn close(&mut self, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+    fn close(&mut self, room: Room, reason: &Arc<str>) -> Checked {
         check_reason(reason)?;
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse(Code::RoomNotFound));

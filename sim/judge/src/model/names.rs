@@ -1,11 +1,11 @@
 //! Rules for lines of text, look-alikes, the ownership of names, and registration: the calls of a new
 //! caller that create a participant. // 5.1 to 5.4
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
-use chat_types::{Command, EnterQueue, SecretHash, Span};
-use sim_model::protocol::{Code, Decided, Refusal, Reply, User};
+use chat_types::{Address, Caller, Command, EnterQueue, SecretHash, Span};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, User, Who};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
     EmojiStatus, GeneralCategory as Category, GeneralCategoryGroup as Group, UnicodeEmoji as _,
@@ -14,10 +14,12 @@ use unicode_properties::{
 use unicode_security::confusable_detection::skeleton;
 use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, RestrictionLevelDetection};
 
+use super::breaks::StressState;
 use super::deadline::Deadline;
 use super::moderation::Measure;
-use super::participant::Participant;
-use super::{Model, refuse, refuse_at, refuse_if};
+use super::participant::{Keys, Participant};
+use super::presence::{Presence, State};
+use super::{Asker, Inbox, Model, refuse, refuse_at, refuse_if};
 
 /// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
@@ -233,15 +235,10 @@ pub(super) type Naming = Option<(BTreeSet<String>, BTreeSet<User>)>;
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
-    pub(super) fn check_name(
-        &self,
-        who: Option<User>,
-        from: u64,
-        name: &str,
-    ) -> Result<Naming, Refusal> {
+    pub(super) fn check_name(&self, asker: Asker, name: &str) -> Result<Naming, Refusal> {
         let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
         refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
-        if let Some(user) = who {
+        if let (Some(user), _) = asker {
             let participant = self.participant(user);
             if *participant.who.name == *name {
                 return Ok(None); // 5.3 (2)
@@ -251,33 +248,28 @@ impl Model {
         let keys = keys(name);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
-        match self.giving_way(&keys, who, from) {
-            Ok(yielding) => Ok(Some((keys, yielding))),
-            Err(None) => Err(refuse(Code::NameTaken)), // 5.3 (5)
-            Err(Some(silence)) => Err(Refusal::with(Code::NameTaken, silence.0)), // 16.3
-        }
+        let yielding = self.giving_way(&keys, asker)?; // 5.3 (5)
+        Ok(Some((keys, yielding)))
     }
 
     /// The other participants whose names or ids have one of these keys, if all give way to a caller
-    /// from this address; else after which silence they would, `None` for a key of the server's
-    /// form. // 5.3 (5), 5.4, 16.3
+    /// from this address; else the name is taken, with the silence after which they would, unless a
+    /// key is of the server's form. // 5.3 (5), 5.4, 16.3
     fn giving_way(
         &self,
         keys: &BTreeSet<String>,
-        who: Option<User>,
-        from: u64,
-    ) -> Result<BTreeSet<User>, Option<Span>> {
+        (who, from): Asker,
+    ) -> Result<BTreeSet<User>, Refusal> {
+        let taken = |silence: Span| Err(Refusal::with(Code::NameTaken, silence.0));
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);
         if others().any(|key| is_numbered(key, "user_")) {
-            return Err(None);
+            return Err(refuse(Code::NameTaken));
         }
         let holders: BTreeSet<User> = others().filter_map(owner).collect();
-        if holders
-            .iter()
-            .any(|user| self.participant(*user).address != from)
-        {
-            return Err(Some(self.config.forget_after));
+        let is_of_another = |user: &User| self.participant(*user).address != from;
+        if holders.iter().any(is_of_another) {
+            return taken(self.config.forget_after);
         }
         let staying = holders.iter().filter(|user| !self.gives_way(**user, from));
         let silences = staying.map(|user| match self.participant(*user).presence.deadline() {
@@ -285,9 +277,10 @@ impl Model {
             None => self.config.reconnect_grace,
         });
         let silences = silences.map(|silence| Span::secs(silence.0.div_ceil(1_000_000)));
-        silences
-            .max()
-            .map_or(Ok(holders.clone()), |silence| Err(Some(silence)))
+        match silences.max() {
+            Some(silence) => taken(silence),
+            None => Ok(holders),
+        }
     }
 
     /// Whether a registering participant may have this public id, and those that give way for
@@ -299,7 +292,7 @@ impl Model {
         let keys = keys(id);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
-        self.giving_way(&keys, None, from)
+        self.giving_way(&keys, (None, from))
             .map_err(|_| refuse(Code::UserIdTaken))
     }
 
@@ -337,10 +330,17 @@ impl Model {
     /// A call by a new caller: returns the participant if one was created, and the outcome.
     pub(super) fn register(
         &mut self,
-        (handle, reader): (SecretHash, SecretHash),
-        from: u64,
+        caller: Caller,
         command: &Command,
     ) -> Result<(User, Decided), Refusal> {
+        let Caller::New {
+            handle,
+            reader,
+            from: Address(from),
+        } = caller
+        else {
+            return Err(refuse(Code::UnknownHandle)); // 2.2 (2)
+        };
         let kept = self.measures.of_handle(handle);
         refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
         let mut yielding = self.check_registration((handle, from), command)?;
@@ -348,20 +348,45 @@ impl Model {
         for other in yielding {
             self.forget(other);
         }
-        let number = User(self.participants.last() + 1); // 4.1
+        let number = User(self.participants.last + 1); // 4.1
         *self.by_address.entry(from).or_default() += 1;
-        let unused = self.config.unused_timeout;
-        let mut participant = Participant::new((handle, reader), from, number, self.now, unused);
+        let mut participant = Participant {
+            handle,
+            reader,
+            address: from,
+            who: Arc::new(Who {
+                id: number,
+                chosen_id: None,
+                name: number.to_string().into(),
+            }),
+            chosen: false,
+            presence: Presence {
+                state: State::Unused,
+                until: self.now + self.config.unused_timeout, // 2.4
+                streams: 0,
+            },
+            live: Vec::new(),
+            pair: None,
+            ended: VecDeque::new(),
+            last_partner: None,
+            blocked: BTreeSet::new(),
+            muted: kept == Some(Measure::Muted), // 11.4
+            inbox: Inbox::default(),
+            keys: Keys::default(),
+            stress_state: StressState::calm(self.now),
+            held: Vec::new(),
+            ticket: None,
+            grown: false,
+        };
         if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..
         }) = command
         {
             Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
             let keys = keys(id);
-            participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
+            participant.muted |= self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
             self.add_keys(number, keys);
         }
-        participant.muted |= kept == Some(Measure::Muted); // 11.4
         let deadline = participant.presence.deadline();
         self.deadlines.set(Deadline::Presence(number), deadline);
         self.add_keys(number, keys(&participant.who.name));
@@ -371,7 +396,7 @@ impl Model {
         if let Command::Login { username, room } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
-            let naming = self.check_name(Some(number), from, username)?;
+            let naming = self.check_name((Some(number), from), username)?;
             self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
@@ -399,10 +424,8 @@ impl Model {
             return first.map(Some).ok_or(refuse_at(Code::AddressFull, limit));
         }
         if self.participants.len() - yielding.len() >= self.config.max_participants as usize {
-            return self
-                .longest_away(others())
-                .map(Some)
-                .ok_or(refuse(Code::ServerFull));
+            let first = self.longest_away(others());
+            return first.map(Some).ok_or(refuse(Code::ServerFull));
         }
         Ok(None)
     }
@@ -419,7 +442,7 @@ impl Model {
         command: &Command,
     ) -> Result<BTreeSet<User>, Refusal> {
         let name = |name| -> Result<BTreeSet<User>, Refusal> {
-            let naming = self.check_name(None, from, name)?;
+            let naming = self.check_name((None, from), name)?;
             Ok(naming.map(|(_, yielding)| yielding).unwrap_or_default())
         };
         match command {
@@ -439,7 +462,7 @@ impl Model {
             }
             Command::Login { username, room } => {
                 let yielding = name(username)?;
-                self.check_join(None, from, room)?;
+                self.check_join((None, from), room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
                     || self.measures.of_address(from) == Some(Measure::Muted)
                     || self.measures.of_name(&keys(username)) == Some(Measure::Muted);

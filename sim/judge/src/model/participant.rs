@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{RequestKey, SecretHash, Span, Time};
+use chat_types::{RequestKey, SecretHash, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Decided, Room, User, Who};
 
@@ -43,42 +43,6 @@ pub(super) struct Participant {
     pub(super) ticket: Option<u64>,
     /// Whether the inbox grew since `take_grown` was last called.
     pub(super) grown: bool,
-}
-
-impl Participant {
-    /// A new participant. // 5.1, 2.4
-    pub(super) fn new(
-        (handle, reader): (SecretHash, SecretHash),
-        address: u64,
-        number: User,
-        now: Time,
-        unused: Span,
-    ) -> Self {
-        Self {
-            handle,
-            reader,
-            address,
-            who: Arc::new(Who {
-                id: number,
-                chosen_id: None,
-                name: number.to_string().into(),
-            }),
-            chosen: false,
-            presence: Presence::registered(now + unused),
-            live: Vec::new(),
-            pair: None,
-            ended: VecDeque::new(),
-            last_partner: None,
-            blocked: BTreeSet::new(),
-            muted: false,
-            inbox: Inbox::default(),
-            keys: Keys::default(),
-            stress_state: StressState::calm(now),
-            held: Vec::new(),
-            ticket: None,
-            grown: false,
-        }
-    }
 }
 
 /// Whether either of the two blocked the other. // 11.1
@@ -137,7 +101,7 @@ impl Model {
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    remembered: FxHashMap<RequestKey, Remembered>,
+    pub(super) remembered: FxHashMap<RequestKey, Remembered>,
     /// The keys, oldest first.
     pub(super) by_age: VecDeque<RequestKey>,
 }
@@ -151,15 +115,6 @@ pub(super) struct Remembered {
 }
 
 impl Keys {
-    /// Looks up a key, without changing its age.
-    pub(super) fn get(&self, key: RequestKey) -> Option<&Remembered> {
-        self.remembered.get(&key)
-    }
-
-    pub(super) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Remembered> {
-        self.remembered.get_mut(&key)
-    }
-
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
     /// limit.
     pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {

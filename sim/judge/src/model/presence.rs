@@ -28,20 +28,11 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    pub(super) const fn registered(until: Time) -> Self {
-        Self {
-            state: State::Unused,
-            until,
-            streams: 0,
-        }
-    }
-
     /// `None` while a stream is open. // 2.3
     pub(super) const fn deadline(&self) -> Option<Time> {
-        if self.streams > 0 {
-            None
-        } else {
-            Some(self.until)
+        match self.streams {
+            0 => Some(self.until),
+            _ => None,
         }
     }
 }
@@ -62,15 +53,11 @@ impl Model {
         let Some(participant) = self.participants.get(user.0) else {
             return false;
         };
-        let Presence {
-            state,
-            until,
-            streams,
-        } = participant.presence;
-        match state {
+        let presence = &participant.presence;
+        match presence.state {
             State::Unused | State::Grace | State::Away => true,
-            State::Present if streams > 0 => false,
-            State::Present => until.since(at).times(4) < self.stays_present(user).times(3),
+            State::Present if presence.streams > 0 => false,
+            State::Present => presence.until.since(at).times(4) < self.stays_present(user).times(3),
         }
     }
 
@@ -81,13 +68,21 @@ impl Model {
         self.deadlines.set(Deadline::Presence(user), after);
     }
 
+    /// The participant's presence is in this state from now on, for so long.
+    fn enter(&mut self, user: User, state: State, stays: Span) {
+        let until = self.now + stays;
+        self.change_presence(user, |presence| {
+            presence.state = state;
+            presence.until = until;
+        });
+    }
+
     /// How long the participant stays present after a use of its handle. // 2.2 (6)
     fn stays_present(&self, user: User) -> Span {
         let idle = self.config.idle_timeout;
-        if self.participant(user).ticket.is_some() {
-            idle.min(self.config.queue_timeout)
-        } else {
-            idle
+        match self.participant(user).ticket {
+            Some(_) => idle.min(self.config.queue_timeout),
+            None => idle,
         }
     }
 
@@ -102,11 +97,7 @@ impl Model {
     /// Renews presence. // 2.5
     pub(super) fn seen(&mut self, user: User) {
         let before = self.participant(user).presence.state;
-        let until = self.now + self.config.idle_timeout;
-        self.change_presence(user, |presence| {
-            presence.state = State::Present;
-            presence.until = until;
-        });
+        self.enter(user, State::Present, self.config.idle_timeout);
         match before {
             State::Unused | State::Present => {}
             State::Grace => {
@@ -148,14 +139,8 @@ impl Model {
 
     /// The last stream closed, or the server went down while it was open. // 9.2, 2.6
     pub(super) fn lose_last_stream(&mut self, user: User) {
-        let until = self.now + self.config.reconnect_grace;
-        self.change_presence(user, |presence| {
-            *presence = Presence {
-                state: State::Grace,
-                until,
-                streams: 0,
-            };
-        });
+        self.participant_mut(user).presence.streams = 0;
+        self.enter(user, State::Grace, self.config.reconnect_grace);
         if let Some(room) = self.participant(user).pair {
             self.post(room, Body::PartnerAway(self.who(user)), Some(user));
         }
@@ -175,11 +160,7 @@ impl Model {
 
     /// The participant goes away. // 9.3
     fn go_away(&mut self, user: User) {
-        let until = self.now + self.config.forget_after;
-        self.change_presence(user, |presence| {
-            presence.state = State::Away;
-            presence.until = until;
-        });
+        self.enter(user, State::Away, self.config.forget_after);
         self.leave_line(user);
         for room in self.participant(user).live.clone() {
             if self.is_pair(room) {
@@ -200,12 +181,14 @@ impl Model {
     /// The first among these that gives way to a caller from this address. // 5.1
     pub(super) fn first_to_give_way(
         &self,
-        users: impl Iterator<Item = User> + Clone,
+        users: impl Iterator<Item = User>,
         from: u64,
     ) -> Option<User> {
         let yielding = users.filter(|user| self.gives_way(*user, from));
-        self.longest_away(yielding.clone())
-            .or_else(|| yielding.min_by_key(|user| (self.participant(*user).presence.until, *user)))
+        yielding.min_by_key(|user| {
+            let presence = &self.participant(*user).presence;
+            (presence.state != State::Away, presence.until, *user)
+        })
     }
 
     /// The participant among these that has been away longest; `None` if none is away. // 5.1
@@ -218,11 +201,7 @@ impl Model {
     pub(super) fn forget(&mut self, user: User) {
         self.leave_line(user);
         for room in self.participant(user).live.clone() {
-            if self.is_pair(room) {
-                self.end_pair(room, EndReason::Left, Some(user));
-            } else {
-                self.leave_named(room, user);
-            }
+            self.leave(room, user);
         }
         for room in std::mem::take(&mut self.participant_mut(user).ended) {
             self.forget_ended(room, user);

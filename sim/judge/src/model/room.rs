@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{RoomSeq, Time};
+use chat_types::{Epoch, RoomSeq, Time};
 use sim_model::protocol::{Code, Decided, EndReason, Notice, Refusal, Reply, Room, User};
 
 use super::names::{MAX_NAME, is_line, room_key};
 use super::participant::either_blocked;
 use super::speech::Draft;
 use super::stick::Stick;
-use super::{Body, Event, Model, refuse, refuse_at, refuse_if};
+use super::{Asker, Body, Checked, Event, Model, refuse, refuse_at, refuse_if};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
-pub(crate) struct RoomState {
+pub(super) struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
@@ -25,6 +25,9 @@ pub(crate) struct RoomState {
     /// The latest notice of each sender.
     pub(super) notices: BTreeMap<User, Notice>,
 }
+
+/// A member that calls, its room, and the epoch that the call names.
+pub(super) type Turn = (User, Room, Option<Epoch>);
 
 /// The kind of a room, with the state of that kind.
 #[derive(Clone, Debug)]
@@ -67,22 +70,14 @@ impl RoomState {
         let draft = Draft::default();
         self.members.insert(user, Member { since, draft });
     }
-
-    /// The members in ascending number, each with the time of joining.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (User, Time)> {
-        self.members
-            .iter()
-            .map(|(user, member)| (*user, member.since))
-    }
 }
 
 impl Model {
     /// The members in ascending number, each with the time of joining.
     pub(crate) fn members(&self, room: Room) -> impl Iterator<Item = (User, Time)> {
-        self.rooms
-            .get(room.0)
-            .into_iter()
-            .flat_map(RoomState::members)
+        let place = self.rooms.get(room.0);
+        let members = place.into_iter().flat_map(|place| &place.members);
+        members.map(|(user, member)| (*user, member.since))
     }
 
     /// Whether the participant is a member of the (live) room.
@@ -149,26 +144,40 @@ impl Model {
     pub(super) fn resolve(&self, caller: User, room: Option<Room>) -> Result<Room, Refusal> {
         let participant = self.participant(caller);
         let Some(room) = room else {
-            return match participant.live.as_slice() {
-                [only] => Ok(*only),
-                live => match participant.ended.back() {
-                    Some(last) if live.is_empty() => Err(self.has_ended(*last)),
-                    _ => Err(ambiguous(live)),
-                },
+            return match (participant.live.as_slice(), participant.ended.back()) {
+                ([only], _) => Ok(*only),
+                ([], Some(last)) => Err(self.has_ended(*last)),
+                (live, _) => Err(ambiguous(live)),
             };
         };
+        self.check_member(caller, room, Code::RoomNotFound)?;
+        Ok(room)
+    }
+
+    /// The turn of a call in the room that it means. // 4.5
+    pub(super) fn turn(
+        &self,
+        caller: User,
+        room: Option<Room>,
+        epoch: Option<Epoch>,
+    ) -> Result<Turn, Refusal> {
+        Ok((caller, self.resolve(caller, room)?, epoch))
+    }
+
+    /// Whether the participant is in this live room. In an ended one that it does not remember, it is
+    /// refused with `forgotten`. // 4.5, 11.3
+    pub(super) fn check_member(&self, user: User, room: Room, forgotten: Code) -> Checked {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse(Code::RoomNotFound));
         };
         match &place.kind {
-            Kind::Ended { remembered_by, .. } if remembered_by.contains(&caller) => {
+            Kind::Ended { remembered_by, .. } if remembered_by.contains(&user) => {
                 Err(self.has_ended(room))
             }
-            Kind::Ended { .. } => Err(refuse(Code::RoomNotFound)),
-            Kind::Pair { .. } | Kind::Named { .. } if place.members.contains_key(&caller) => {
-                Ok(room)
+            Kind::Ended { .. } => Err(refuse(forgotten)),
+            Kind::Pair { .. } | Kind::Named { .. } => {
+                refuse_if(!place.members.contains_key(&user), refuse(Code::NotInRoom))
             }
-            Kind::Pair { .. } | Kind::Named { .. } => Err(refuse(Code::NotInRoom)),
         }
     }
 
@@ -181,21 +190,14 @@ impl Model {
     }
 
     /// Whether there is space for another room. // 8.1
-    pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
+    pub(super) fn check_space_for_room(&self) -> Checked {
         let taken = self.rooms.len() + self.line.waiters.len() / 2;
-        refuse_if(
-            taken >= self.config.max_rooms as usize,
-            refuse(Code::ServerFull),
-        )
+        let is_full = taken >= self.config.max_rooms as usize;
+        refuse_if(is_full, refuse(Code::ServerFull))
     }
 
     /// Whether a known or a registering participant may join the room of this name. // 8.1
-    pub(super) fn check_join(
-        &self,
-        who: Option<User>,
-        from: u64,
-        name: &str,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_join(&self, (who, from): Asker, name: &str) -> Checked {
         refuse_if(!is_line(name, MAX_NAME), refuse(Code::InvalidArguments))?; // 8.1 (1)
         match self.room_named(name) {
             None => self.check_space_for_room()?, // 8.1 (2)
@@ -216,7 +218,7 @@ impl Model {
     }
 
     /// Whether one that is muted may join the room of this name: it opens none. // 8.1 (6)
-    pub(super) fn check_exists(&self, name: &str) -> Result<(), Refusal> {
+    pub(super) fn check_exists(&self, name: &str) -> Checked {
         self.room_named(name).map(|_| ()).ok_or(refuse(Code::Muted))
     }
 
@@ -270,22 +272,27 @@ impl Model {
                 [only] => *only,
                 live => return Err(ambiguous(live)),
             },
-            Some(room) if !(1..=self.rooms.last()).contains(&room.0) => {
+            Some(room) if !(1..=self.rooms.last).contains(&room.0) => {
                 return Err(refuse(Code::RoomNotFound));
             }
             Some(room) if !self.is_member(caller, room) => return Ok(Reply::LeftChat),
             Some(room) => room,
         };
-        if self.is_pair(room) {
-            self.end_pair(room, EndReason::Left, Some(caller));
-        } else {
-            self.leave_named(room, caller);
-        }
+        self.leave(room, caller);
         Ok(Reply::LeftChat)
     }
 
+    /// A member leaves a live room. // 8.1, 8.2
+    pub(super) fn leave(&mut self, room: Room, user: User) {
+        if self.is_pair(room) {
+            self.end_pair(room, EndReason::Left, Some(user));
+        } else {
+            self.leave_named(room, user);
+        }
+    }
+
     /// A member leaves a named room. // 8.1
-    pub(super) fn leave_named(&mut self, room: Room, user: User) {
+    fn leave_named(&mut self, room: Room, user: User) {
         self.give_up_stick(room, user);
         let left = Body::Left(self.who(user));
         self.post(room, left, None);

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
-use chat_types::{Epoch, RoomSeq, Span, Time};
+use chat_types::{RoomSeq, Span, Time};
 use sim_model::protocol::{
     Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Refusal, Reply, Room,
     User,
 };
 
-use super::inbox::text_bytes;
+use super::inbox::{PageLimits, fitting};
 use super::names::says_something;
-use super::room::Kind;
-use super::{Body, Event, Model, State, refuse, refuse_at, refuse_if};
+use super::room::{Kind, Turn};
+use super::{Body, Checked, Model, State, refuse, refuse_at, refuse_if};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -32,52 +32,37 @@ fn is_longer(text: &str, most: u32) -> bool {
 
 impl Model {
     /// Whether the caller may speak. // 7.6
-    pub(super) fn check_floor(
-        &self,
-        room: Room,
-        user: User,
-        epoch: Option<Epoch>,
-    ) -> Result<(), Refusal> {
+    fn check_floor(&self, turn @ (user, room, _): Turn) -> Checked {
         refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.6 (1)
-        self.check_epoch(room, user, epoch)?; // 7.6 (2)
+        self.check_epoch(turn)?; // 7.6 (2)
         let asked = self.config.stick == StickRule::Required && !self.is_pair(room);
-        refuse_if(
-            asked && self.grant_of(room, user).is_none(),
-            refuse(Code::StickRequired),
-        ) // 7.6 (3)
+        let lacks_it = asked && self.grant_of(room, user).is_none();
+        refuse_if(lacks_it, refuse(Code::StickRequired)) // 7.6 (3)
     }
 
     /// Whether a text is a valid message. // 8.4
-    pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
+    fn check_message(&self, text: &str) -> Checked {
         refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
         let most = self.config.max_message;
         refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
     }
 
     /// `send_message`. // 8.4
-    pub(super) fn send(
-        &mut self,
-        user: User,
-        room: Option<Room>,
-        text: &Arc<str>,
-        epoch: Option<Epoch>,
-    ) -> Decided {
-        let room = self.resolve(user, room)?;
-        self.check_floor(room, user, epoch)?;
+    pub(super) fn send(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
+        self.check_floor(turn)?;
         self.check_message(text)?;
         Ok(self.say(room, user, Arc::clone(text)))
     }
 
     /// Posts a message. // 8.4
-    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
+    fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
         let limit = self.config.turn_limit;
         let mut left = None;
         if let Kind::Pair { turns } = &mut self.place_mut(room).kind {
             *turns += 1;
-            left = match limit {
-                Limit::At(most) => Some(most.saturating_sub(*turns)),
-                Limit::None => None,
-            };
+            if let Limit::At(most) = limit {
+                left = Some(most.saturating_sub(*turns));
+            }
         }
         let epoch = self.grant_of(room, sender);
         let body = Body::Message {
@@ -138,39 +123,40 @@ impl Model {
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
     }
 
-    /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
-    /// that fit into one answer; and whether there are older ones. // 8.5
+    /// `history` shows a reader the newest `limit` messages below `before` that fit into one answer,
+    /// oldest first. // 8.5
     pub(crate) fn history(
         &self,
-        room: Room,
         reader: User,
-        before: Option<u64>,
+        room: Option<Room>,
+        before: Option<RoomSeq>,
         limit: usize,
-    ) -> (Vec<&Arc<Event>>, bool) {
-        let limit = limit.min(self.config.max_answer as usize);
-        let most_bytes = self.config.max_answer_bytes as usize;
-        let place = self.rooms.get(room.0);
-        let mut shown: Vec<_> = place
-            .into_iter()
-            .flat_map(|place| place.history.iter().rev())
-            .filter(|event| before.is_none_or(|before| event.room_seq.0 < before))
+    ) -> Result<Answer, Refusal> {
+        let room = self.resolve(reader, room)?;
+        let kept = self.place(room).history.iter().rev();
+        let mut shown: Vec<_> = kept
+            .filter(|event| before.is_none_or(|before| event.room_seq < before))
             .filter(|event| {
                 let message = event.body.message();
                 message.is_some_and(|(sender, _)| !self.blocks(sender, reader))
             })
             .collect();
-        let (mut count, mut bytes) = (0, 0);
-        for event in shown.iter().take(limit) {
-            bytes += text_bytes(event);
-            if count > 0 && bytes > most_bytes {
-                break;
-            }
-            count += 1;
-        }
+        let count = fitting(shown.iter().copied(), self.limits(limit));
         let more = shown.len() > count;
         shown.truncate(count);
-        shown.reverse();
-        (shown, more)
+        Ok(Answer::History {
+            room,
+            messages: shown.into_iter().rev().cloned().collect(),
+            more,
+        })
+    }
+
+    /// The limits of an answer for which this number of events was requested. // 8.5, 12.4
+    pub(crate) fn limits(&self, events: usize) -> PageLimits {
+        PageLimits {
+            events: events.min(self.config.max_answer as usize),
+            bytes: self.config.max_answer_bytes as usize,
+        }
     }
 
     /// `list_users`. // 8.5
@@ -194,23 +180,6 @@ impl Model {
             State::Grace => Attendance::Reconnecting,
             State::Away => Attendance::Away,
         }
-    }
-
-    /// `history`. // 8.5
-    pub(crate) fn read_history(
-        &self,
-        reader: User,
-        room: Option<Room>,
-        before: Option<RoomSeq>,
-        limit: usize,
-    ) -> Result<Answer, Refusal> {
-        let room = self.resolve(reader, room)?;
-        let (messages, more) = self.history(room, reader, before.map(|before| before.0), limit);
-        Ok(Answer::History {
-            room,
-            messages: messages.into_iter().cloned().collect(),
-            more,
-        })
     }
 
     /// The notices in the answer to a check: by room in the order of joining, and within a room by
@@ -259,24 +228,15 @@ impl Model {
     }
 
     /// `append`.
-    pub(super) fn append(
-        &mut self,
-        user: User,
-        room: Option<Room>,
-        text: &Arc<str>,
-        epoch: Option<Epoch>,
-    ) -> Decided {
-        let room = self.resolve(user, room)?;
-        self.check_floor(room, user, epoch)?;
+    pub(super) fn append(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
+        self.check_floor(turn)?;
         refuse_if(text.is_empty(), refuse(Code::MessageEmpty))?;
         let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
         let given = count(text);
         let added = given.min(max_append);
         let draft = self.draft_mut(room, user);
-        refuse_if(
-            draft.length + added > max_draft,
-            refuse_at(Code::DraftFull, max_draft),
-        )?;
+        let is_full = draft.length + added > max_draft;
+        refuse_if(is_full, refuse_at(Code::DraftFull, max_draft))?;
         draft.appends.push(if added < given {
             let kept: String = text.chars().take(added as usize).collect();
             kept.into()
@@ -292,9 +252,8 @@ impl Model {
     }
 
     /// `undo`.
-    pub(super) fn undo(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
-        let room = self.resolve(user, room)?;
-        self.check_epoch(room, user, epoch)?;
+    pub(super) fn undo(&mut self, turn @ (user, room, _): Turn) -> Decided {
+        self.check_epoch(turn)?;
         let draft = self.draft_mut(room, user);
         if let Some(last) = draft.appends.pop() {
             draft.length -= count(&last);
@@ -307,14 +266,8 @@ impl Model {
     }
 
     /// `reset`.
-    pub(super) fn reset(
-        &mut self,
-        user: User,
-        room: Option<Room>,
-        epoch: Option<Epoch>,
-    ) -> Decided {
-        let room = self.resolve(user, room)?;
-        self.check_epoch(room, user, epoch)?;
+    pub(super) fn reset(&mut self, turn @ (user, room, _): Turn) -> Decided {
+        self.check_epoch(turn)?;
         *self.draft_mut(room, user) = Draft::default();
         self.give_up_stick(room, user);
         Ok(Reply::Draft {
@@ -325,9 +278,8 @@ impl Model {
     }
 
     /// `push`.
-    pub(super) fn push(&mut self, user: User, room: Option<Room>, epoch: Option<Epoch>) -> Decided {
-        let room = self.resolve(user, room)?;
-        self.check_floor(room, user, epoch)?;
+    pub(super) fn push(&mut self, turn @ (user, room, _): Turn) -> Decided {
+        self.check_floor(turn)?;
         let draft = self.draft_mut(room, user);
         refuse_if(draft.appends.is_empty(), refuse(Code::DraftEmpty))?;
         let text = draft.text();

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use chat_types::{Epoch, Span, Time};
-use sim_model::protocol::{Code, Decided, Refusal, Reply, Room, User};
+use sim_model::protocol::{Code, Decided, Reply, Room, User};
 
-use super::deadline::{Deadline, pass};
-use super::room::Kind;
-use super::{Body, Model, refuse, refuse_if};
+use super::deadline::Deadline;
+use super::room::{Kind, Turn};
+use super::{Body, Checked, Model, refuse, refuse_if};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -68,42 +68,29 @@ impl Model {
     }
 
     /// Refuses a stale epoch. // 7.5
-    pub(super) fn check_epoch(
-        &self,
-        room: Room,
-        user: User,
-        epoch: Option<Epoch>,
-    ) -> Result<(), Refusal> {
+    pub(super) fn check_epoch(&self, (user, room, epoch): Turn) -> Checked {
         let fresh = epoch.is_none() || self.is_pair(room) || self.grant_of(room, user) == epoch;
         refuse_if(!fresh, refuse(Code::StickRequired))
     }
 
     /// `talking_stick`. // 7.2
-    pub(super) fn talking_stick(
-        &mut self,
-        user: User,
-        room: Option<Room>,
-        epoch: Option<Epoch>,
-    ) -> Decided {
-        let room = self.resolve(user, room)?; // 7.2 (1)
+    pub(super) fn talking_stick(&mut self, turn @ (user, room, _): Turn) -> Decided {
         let Some(stick) = self.stick(room) else {
             return Err(refuse(Code::NoStick)); // 7.2 (2)
         };
         refuse_if(self.is_muted(user), refuse(Code::Muted))?; // 7.2 (3)
-        self.check_epoch(room, user, epoch)?; // 7.2 (4)
-        let claimed = stick.claims.iter().position(|claimant| *claimant == user);
-        let place = match (claimed, stick.holder) {
-            (Some(index), _) => index + 1,
-            (None, Some(hold)) if hold.user == user => 0,
+        self.check_epoch(turn)?; // 7.2 (4)
+        let place = match (stick.place(user), stick.holder) {
+            (Some(place), _) => place,
             (None, Some(_)) => self.claim(room, user),
             (None, None) => {
                 self.grant(room, user);
                 0
             }
         };
-        let (holder, epoch, lease_until) = self
-            .holder_of(room)
-            .expect("the stick is held: the caller holds it or waits for it");
+        let held = self.holder_of(room);
+        let (holder, epoch, lease_until) =
+            held.expect("the stick is held: the caller holds it or waits for it");
         Ok(Reply::Stick {
             room,
             place: u32::try_from(place).expect("a room has at most 65536 members"),
@@ -157,10 +144,8 @@ impl Model {
 
     /// Grants the stick to the first waiting claimant, if there is one. // 7.3, 7.4
     fn grant_next(&mut self, room: Room) {
-        let front = self
-            .stick_mut(room)
-            .and_then(|stick| stick.claims.pop_front());
-        if let Some(user) = front {
+        let stick = self.stick_mut(room);
+        if let Some(user) = stick.and_then(|stick| stick.claims.pop_front()) {
             self.grant(room, user);
         }
     }
@@ -171,8 +156,7 @@ impl Model {
             return;
         };
         if !stick.is_held_by(user) {
-            stick.claims.retain(|claimant| *claimant != user);
-            return;
+            return stick.claims.retain(|claimant| *claimant != user);
         }
         if let Some((user, epoch)) = self.take_from_holder(room) {
             let (user, epoch) = (self.who(user), Epoch(epoch));
@@ -181,18 +165,8 @@ impl Model {
         }
     }
 
-    /// The lease ends. // 7.4
-    pub(super) fn expire_stick(&mut self, room: Room) {
-        self.end_lease(room, |epoch| epoch);
-    }
-
-    /// The epochs of a lost life are passed, and its grant ends. // 2.7
-    pub(super) fn pass_epochs(&mut self, room: Room, down: Span) {
-        self.end_lease(room, |epoch| pass(epoch, down));
-    }
-
-    /// A lease ends, and the next one has the epoch after this one.
-    fn end_lease(&mut self, room: Room, last: impl FnOnce(u64) -> u64) {
+    /// The lease ends, and the next one has the epoch after this one. // 7.4
+    pub(super) fn end_lease(&mut self, room: Room, last: impl FnOnce(u64) -> u64) {
         let held = self.take_from_holder(room);
         if let Some(stick) = self.stick_mut(room) {
             stick.epoch = last(stick.epoch);

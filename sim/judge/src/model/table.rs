@@ -8,7 +8,7 @@ pub(super) struct Table<T> {
     /// Every entry looks up several, and they are large.
     values: FxHashMap<u64, Box<T>>,
     /// The last number that was given, or may have been.
-    last: u64,
+    pub(super) last: u64,
 }
 
 impl<T> Default for Table<T> {
@@ -19,16 +19,6 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The last number that was given, or may have been.
-    pub(super) const fn last(&self) -> u64 {
-        self.last
-    }
-
-    /// Goes on behind a later number. // 2.7
-    pub(super) fn pass(&mut self, behind: impl FnOnce(u64) -> u64) {
-        self.last = behind(self.last);
-    }
-
     /// Adds a value with the next number.
     pub(super) fn add(&mut self, value: T) -> u64 {
         self.last += 1;

@@ -11,7 +11,9 @@ use chat_types::{Address, BreakKind, Config, Continuity, Epoch, RoomSeq, Seq, Sp
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
-use sim_model::protocol::{Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User};
+use sim_model::protocol::{
+    Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
+};
 use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
@@ -197,6 +199,18 @@ impl Script {
         self.owed(at, handle, command)
     }
 
+    /// The places of the messages that the first room shows a reader, and whether there are more.
+    fn history(&self, user: u64, before: Option<u64>) -> (Vec<u64>, bool) {
+        let (room, before) = (Some(Room(1)), before.map(RoomSeq));
+        match self.model.history(User(user), room, before, 50) {
+            Ok(Answer::History { messages, more, .. }) => {
+                let seqs = messages.iter().map(|event| event.room_seq.0);
+                (seqs.collect(), more)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// The kinds of the events of an inbox after a cursor.
     fn kinds(&self, user: u64, after: u64) -> Vec<&'static str> {
         let events = self.events(user, after).into_iter();
@@ -258,14 +272,9 @@ fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
     );
     assert_eq!(page(3), (1, 4, true), "one that is too long goes alone");
     assert_eq!(page(4), (1, 5, false));
-    let history = |before| {
-        let (shown, more) = s.model.history(Room(1), User(1), before, 9);
-        let seqs: Vec<_> = shown.iter().map(|event| event.room_seq.0).collect();
-        (seqs, more)
-    };
-    assert_eq!(history(None), (vec![5], true));
-    assert_eq!(history(Some(5)), (vec![4], true));
-    assert_eq!(history(Some(4)), (vec![2, 3], false));
+    assert_eq!(s.history(1, None), (vec![5], true));
+    assert_eq!(s.history(1, Some(5)), (vec![4], true));
+    assert_eq!(s.history(1, Some(4)), (vec![2, 3], false));
 }
 
 #[test]

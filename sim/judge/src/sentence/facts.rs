@@ -42,19 +42,15 @@ phrases! {
     }
 
     Operate {
-        act => "an operator's ", Act(act);
-    }
-
-    Act<'_> {
-        Self(Operate::Mute { user, .. }) => "mute of ", user;
-        Self(Operate::Unmute { user }) => "unmute of ", user;
-        Self(Operate::Kick { user, room, .. }) => "kick of ", user, " out of ", room;
-        Self(Operate::Close { room, .. }) => "close of ", room;
-        Self(Operate::BanUser { user, .. }) => "ban of ", user;
-        Self(Operate::Unban { name }) => "unban of ", name;
-        Self(Operate::MuteAddress { address, .. }) => "mute of address ", address;
-        Self(Operate::BanAddress { address, .. }) => "ban of address ", address;
-        Self(Operate::UnbanAddress { address }) => "unban of address ", address;
+        Self::Mute { user, .. } => "an operator's mute of ", user;
+        Self::Unmute { user } => "an operator's unmute of ", user;
+        Self::Kick { user, room, .. } => "an operator's kick of ", user, " out of ", room;
+        Self::Close { room, .. } => "an operator's close of ", room;
+        Self::BanUser { user, .. } => "an operator's ban of ", user;
+        Self::Unban { name } => "an operator's unban of ", name;
+        Self::MuteAddress { address, .. } => "an operator's mute of address ", address;
+        Self::BanAddress { address, .. } => "an operator's ban of address ", address;
+        Self::UnbanAddress { address } => "an operator's unban of address ", address;
     }
 
     Event {
@@ -231,9 +227,6 @@ phrases! {
             " from address ", from, " for ", reason, " (at ", at, ")";
     }
 }
-
-/// What an operator did.
-struct Act<'a>(&'a Operate);
 
 /// Who holds the stick of a listed room.
 struct Holder<'a>(&'a RoomView);

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    Answer, Attendance, Code, Command, Decided, Earlier, EndReason, EnterQueue, LostRange, Member,
+    Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange, Member,
     Membership, Notice, NoticeKind, Op, Outcome, Page, ReadBy, Refusal, Reply, Response, Room,
     StickLoss, User, WasWaiting, Who,
 };
@@ -39,12 +39,8 @@ fn secs(n: u64) -> Time {
     Time(Span::secs(n).0)
 }
 
-fn refused(code: &'static str) -> Outcome {
-    Err(Refusal::named(code))
-}
-
-/// The decision to refuse a command.
-fn declined(code: &'static str) -> Decided {
+/// An outcome, or a decision.
+fn refused<T>(code: &'static str) -> Result<T, Refusal> {
     Err(Refusal::named(code))
 }
 
@@ -75,16 +71,19 @@ fn push() -> Op {
 
 /// A message that Ben sent.
 fn said(room_seq: u64, at: u64, epoch: Option<Epoch>) -> Arc<Event> {
-    let body = Body::Message {
-        sender: ben(),
-        text: "hello".into(),
-        epoch,
-    };
-    let at = secs(at);
     Arc::new(Event {
-        at,
-        ..event(room_seq, body)
+        at: secs(at),
+        ..event(room_seq, spoken(ben(), "hello", epoch))
     })
+}
+
+fn spoken(sender: Arc<Who>, text: &str, epoch: Option<Epoch>) -> Body {
+    let text = text.into();
+    Body::Message {
+        sender,
+        text,
+        epoch,
+    }
 }
 
 fn event(room_seq: u64, body: Body) -> Event {
@@ -97,19 +96,7 @@ fn event(room_seq: u64, body: Body) -> Event {
 }
 
 fn message(text: &str) -> Event {
-    message_of(ben(), text, None)
-}
-
-fn message_of(sender: Arc<Who>, text: &str, epoch: Option<Epoch>) -> Event {
-    let text = text.into();
-    event(
-        5,
-        Body::Message {
-            sender,
-            text,
-            epoch,
-        },
-    )
+    event(5, spoken(ben(), text, None))
 }
 
 fn notice(kind: NoticeKind) -> (Room, Notice) {
@@ -141,11 +128,7 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
     let (epoch, lease) = (Epoch(2), Span::secs(120));
     let whats = [
         Body::Found([Who::unnamed(ANN), ben()]),
-        Body::Message {
-            sender: ben(),
-            text: "hello".into(),
-            epoch: Some(epoch),
-        },
+        spoken(ben(), "hello", Some(epoch)),
         Body::PartnerDisconnected(EndReason::Timeout),
         Body::PartnerAway(ben()),
         Body::PartnerReconnected(ben()),
@@ -181,7 +164,7 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
         chosen_id: Some("ben_1".into()),
         name: "benjamin".into(),
     };
-    let renamed = message_of(benjamin.into(), "hello", None);
+    let renamed = event(5, spoken(benjamin.into(), "hello", None));
     differences.push(place(Some(message("hello")), Some(renamed)));
     differences.push(place(None, Some(message("hello"))));
     insta::assert_snapshot!(told(&differences));
@@ -269,7 +252,7 @@ fn a_sentence_shows_late_and_mismatched_facts() {
         Difference::Position { owed: 5, seen: 7 },
         Difference::Redecided {
             position: 6,
-            before: declined("muted"),
+            before: refused("muted"),
             after: Err(Refusal::with(Code::RoomAmbiguous, 2)),
         },
         Difference::Damaged {

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::metrics::tests::{answered, called};
 use chat_types::{RoomSeq, Time};
-use sim_model::history::RequestKey;
-use sim_model::protocol::{Body, CallId, Command, Event, Refusal, Room, User, WasWaiting, Who};
+use sim_model::protocol::{Body, Command, Event, Refusal, Room, User, WasWaiting, Who};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -19,25 +19,6 @@ fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_
     }));
 }
 
-fn called(call: u32, op: &Op, ms: u64) -> ClientEvent<'_> {
-    ClientEvent::Called {
-        call: CallId(call),
-        op,
-        intended: at(ms),
-        key: RequestKey::Own,
-    }
-}
-
-fn answered<'a>(call: u32, op: &'a Op, ms: u64, outcome: &'a Outcome) -> ClientEvent<'a> {
-    ClientEvent::Answered {
-        call: CallId(call),
-        op,
-        called_at: at(ms),
-        intended: at(ms),
-        outcome,
-    }
-}
-
 /// A message of the agent, meant at this instant and accepted and seen `took_ms` later.
 fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_ms: u64) {
     let op = Op::Command(Command::SendMessage {
@@ -46,7 +27,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         epoch: None,
     });
     let call = u32::try_from(room_seq).unwrap();
-    tell(recorder, ms, agent, called(call, &op, ms));
+    tell(recorder, ms, agent, called(call, &op, at(ms)));
     let accepted = Ok(Response::Done(Reply::Sent {
         room: Room(1),
         room_seq: RoomSeq(room_seq),
@@ -57,7 +38,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         recorder,
         ms + took_ms,
         agent,
-        answered(call, &op, ms, &accepted),
+        answered(call, &op, at(ms), &accepted),
     );
     let saw = Event {
         room: Room(1),
@@ -89,8 +70,8 @@ fn counts_and_quantiles_are_those_of_the_records() {
         Op::Command(Command::LeaveQueue),
         Err(Refusal::named("muted")),
     );
-    tell(&mut recorder, 300, 0, called(99, &op, 300));
-    tell(&mut recorder, 300, 0, answered(99, &op, 300, &refused));
+    tell(&mut recorder, 300, 0, called(99, &op, at(300)));
+    tell(&mut recorder, 300, 0, answered(99, &op, at(300), &refused));
     let finished = ClientEvent::Finished { cut_short: false };
     tell(&mut recorder, 400, 1, finished);
     let series = recorder.series();
@@ -149,7 +130,7 @@ fn the_line_holds_those_who_wait() {
         (25, 0, Reply::LeftQueue { left }),
     ] {
         let outcome = Ok(Response::Done(reply));
-        tell(&mut recorder, ms, agent, answered(0, &op, 0, &outcome));
+        tell(&mut recorder, ms, agent, answered(0, &op, at(0), &outcome));
     }
     tell(&mut recorder, 35, 1, ClientEvent::Vanished);
     assert_eq!(recorder.series().in_line, [1, 2, 1, 0]);

@@ -14,49 +14,38 @@ use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Event};
 
-/// An event, or a gap, as it arrived.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival<'a> {
-    pub(super) at: Time,
-    pub(super) reader: User,
-    pub(super) seq: u64,
-    pub(super) sent_at: Time,
-    pub(super) event: InboxEvent<'a>,
-}
-
-impl Arrival<'_> {
-    /// The positions of the inbox that it covers.
-    const fn places(&self) -> (u64, u64) {
-        if let InboxEvent::Gap(gap) = self.event {
-            return (gap.from.0, gap.to.0);
-        }
-        (self.seq, self.seq)
-    }
-
-    /// Compares it with earlier arrivals, and adds it.
-    pub(super) fn compare(&self, observations: &mut Witness, findings: &mut Findings) {
-        let (at, reader, seq) = (self.at, self.reader, self.seq);
-        let participant = observations.participants.entry(reader).or_default();
-        let (place, known) = (self.event.place(), participant.inbox.get(&seq).copied());
-        if known.is_none() || place.is_none() {
-            participant.receive(self.places(), place);
-        }
-        let (Some(place), InboxEvent::Event(event)) = (place, self.event) else {
-            return;
+impl Witness {
+    /// An event, or a gap, arrived: compares it with earlier arrivals, and adds it.
+    pub(super) fn arrive(
+        &mut self,
+        (at, sent_at): (Time, Time),
+        (reader, seq): (User, u64),
+        event: InboxEvent<'_>,
+        findings: &mut Findings,
+    ) {
+        let participant = self.participants.entry(reader).or_default();
+        let event = match event {
+            InboxEvent::Gap(gap) => return participant.miss((gap.from.0, gap.to.0)),
+            InboxEvent::Event(event) => event,
         };
+        let place = (event.room, event.room_seq.0);
+        let known = participant.inbox.get(&seq).copied();
+        if known.is_none() {
+            participant.receive(seq, place);
+        }
         let event = Event {
-            at: self.sent_at,
+            at: sent_at,
             ..event.clone()
         };
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
-            .and_then(|known| observations.rooms.get(&known))
+            .and_then(|known| self.rooms.get(&known))
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
             findings.contradict(Property::NoDuplicates, at, [first, now]);
-        } else if let Some(first) = observations.rooms.get(&place) {
+        } else if let Some(first) = self.rooms.get(&place) {
             findings.exercise(Property::RoomOrder, 1);
             if !is_same(first, reader, &event) {
                 let now = Fact::Received(reader, seq, event);
@@ -69,7 +58,7 @@ impl Arrival<'_> {
                 seq,
                 at,
             };
-            observations.rooms.insert(place, seen);
+            self.rooms.insert(place, seen);
         }
     }
 }
@@ -86,12 +75,12 @@ fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
-    for reader in observations.participants.keys() {
-        ascend(observations, *reader, findings);
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
+    for reader in witness.participants.keys() {
+        ascend(witness, *reader, findings);
     }
     // Without a timestamp, the instant of the arrival is used.
-    let all = observations.rooms.iter();
+    let all = witness.rooms.iter();
     let stamped = all.filter(|(_, seen)| seen.event.at != seen.at);
     for ((one, before), (other, seen)) in stamped.clone().zip(stamped.skip(1)) {
         if one.0 != other.0 {
@@ -105,9 +94,9 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     }
 }
 
-fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
+fn ascend(witness: &Witness, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
-    for (seq, place) in &observations.participants[&reader].inbox {
+    for (seq, place) in &witness.participants[&reader].inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
             continue;
         };
@@ -118,10 +107,10 @@ fn ascend(observations: &Witness, reader: User, findings: &mut Findings) {
             Ordering::Equal => Property::NoDuplicates,
             Ordering::Less => Property::RoomOrder,
         };
-        let facts = observations
+        let facts = witness
             .received(reader, before_seq)
-            .zip(observations.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, observations.rooms.get(place)) {
+            .zip(witness.received(reader, *seq));
+        if let (Some((one, other)), Some(seen)) = (facts, witness.rooms.get(place)) {
             findings.contradict(property, seen.at, [one, other]);
         }
     }

@@ -22,14 +22,14 @@ const LOST: Property = Property::NoLostMessages;
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
-    let messages = messages(observations);
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
+    let messages = messages(witness);
     let mut compared = BTreeSet::new();
-    for (reader, participant) in &observations.participants {
+    for (reader, participant) in &witness.participants {
         let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
         for (seq, (room, room_seq)) in &participant.inbox {
             let view = views.entry(*room).or_default();
-            let seen = observations.rooms.get(&(*room, *room_seq));
+            let seen = witness.rooms.get(&(*room, *room_seq));
             let is_member = seen.and_then(|seen| is_member_after(&seen.event.body, *reader));
             view.events.insert(*room_seq, is_member);
             if *seq <= participant.complete {
@@ -48,9 +48,9 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
                     findings.exercise(LOST, 1);
                 } else if !participant.gaps.is_empty()
                     || !(view.reached > place.1 || is_read)
-                    || !observations.participants.contains_key(sender)
-                    || observations.blocks.contains(&(*sender, *reader))
-                    || observations.blocks.contains(&(*reader, *sender))
+                    || !witness.participants.contains_key(sender)
+                    || witness.blocks.contains(&(*sender, *reader))
+                    || witness.blocks.contains(&(*reader, *sender))
                 {
                     findings.leave_unjudged(LOST, 1);
                 } else {
@@ -60,7 +60,7 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
             }
         }
     }
-    let open = observations
+    let open = witness
         .texts
         .values()
         .flatten()
@@ -69,14 +69,14 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
     findings.leave_unjudged(LOST, unknown as u64);
 }
 
-fn messages(observations: &Witness) -> Messages {
+fn messages(witness: &Witness) -> Messages {
     let mut messages = Messages::new();
-    for (place, seen) in &observations.rooms {
+    for (place, seen) in &witness.rooms {
         if let Some((sender, _)) = seen.message() {
             messages.insert(*place, (sender, seen.at, seen.fact()));
         }
     }
-    for (place, accepted) in &observations.accepted {
+    for (place, accepted) in &witness.accepted {
         let message = (accepted.sender, accepted.at, accepted.fact(*place));
         messages.entry(*place).or_insert(message);
     }

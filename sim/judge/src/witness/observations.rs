@@ -102,12 +102,19 @@ impl Accepted {
 }
 
 impl Client {
-    /// An event or a gap arrived.
-    pub(super) fn receive(&mut self, (from, to): (u64, u64), place: Option<(Room, u64)>) {
-        match place {
-            Some(place) => drop(self.inbox.insert(from, place)),
-            None => drop(self.gaps.insert((from, to))),
-        }
+    /// An event arrived at this position.
+    pub(super) fn receive(&mut self, seq: u64, place: (Room, u64)) {
+        self.inbox.insert(seq, place);
+        self.advance();
+    }
+
+    /// A gap arrived.
+    pub(super) fn miss(&mut self, gap: (u64, u64)) {
+        self.gaps.insert(gap);
+        self.advance();
+    }
+
+    fn advance(&mut self) {
         while let Some(end) = self.end_of(self.complete.saturating_add(1))
             && end > self.complete
         {
@@ -118,20 +125,16 @@ impl Client {
     /// The last position of the gap that covers this position, or the position itself if it has an
     /// event.
     fn end_of(&self, seq: u64) -> Option<u64> {
-        let gap = self
-            .gaps
-            .iter()
-            .find(|(from, to)| (*from..=*to).contains(&seq));
+        let mut gaps = self.gaps.iter();
+        let gap = gaps.find(|(from, to)| (*from..=*to).contains(&seq));
         let event = self.inbox.contains_key(&seq).then_some(seq);
         gap.map(|(_, to)| *to).or(event)
     }
 
     /// Whether it ever made a call of this kind that may affect the room.
     pub(super) fn may_have_called(&self, verb: &'static str, room: Room) -> bool {
-        let calls = [None, Some(room)];
-        calls
-            .into_iter()
-            .any(|room| self.given_up.contains(&(verb, room)))
+        let mut rooms = [None, Some(room)].into_iter();
+        rooms.any(|room| self.given_up.contains(&(verb, room)))
     }
 }
 
@@ -151,6 +154,7 @@ impl Witness {
     /// A witness without any records.
     pub(crate) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
+        let copied = |step: &ScriptStep| step.net.duplicate.is_some();
         // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
         let (steps, personas) = (plan.workload.steps(), plan.workload.personas());
@@ -169,9 +173,8 @@ impl Witness {
     /// A client without a participant sends a request: it registers.
     pub(super) fn register(&mut self, at: Time, agent: Agent) {
         let first = self.registering.entry(agent);
-        first
-            .and_modify(|(_, again)| *again = true)
-            .or_insert((at, false));
+        let again = first.and_modify(|(_, again)| *again = true);
+        again.or_insert((at, false));
     }
 
     /// Whether the client's handle may be another participant's by now: the registration has ended,
@@ -195,14 +198,13 @@ impl Witness {
         if let (Some(text), Some(room)) = (op.text(), op.room()) {
             let of_text = self.texts.entry(Arc::clone(text)).or_default();
             self.open.insert(id, (Arc::clone(text), of_text.len()));
-            let (agent, verb, outcome) = (id.0, op.verb(), None);
             of_text.push(TextCall {
-                agent,
+                agent: id.0,
                 user,
                 room,
-                verb,
+                verb: op.verb(),
                 is_keyed,
-                outcome,
+                outcome: None,
             });
         }
         let Some(user) = user else { return };
@@ -210,10 +212,9 @@ impl Witness {
             self.blocks.insert((user, *other));
         }
         if let OpKind::LeaveChat | OpKind::Reset | OpKind::Push = op.kind() {
+            let given_up = op.room().map(|room| (op.verb(), room));
             let participant = self.participants.entry(user).or_default();
-            participant
-                .given_up
-                .extend(op.room().map(|room| (op.verb(), room)));
+            participant.given_up.extend(given_up);
         }
     }
 

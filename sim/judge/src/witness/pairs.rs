@@ -16,21 +16,21 @@ const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
 
 /// Compares the known facts about every pair room.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
-    for reader in observations.participants.keys() {
-        one_after_another(observations, *reader, findings);
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
+    for reader in witness.participants.keys() {
+        one_after_another(witness, *reader, findings);
     }
-    for (place, seen) in &observations.rooms {
-        first_and_last(observations, *place, seen, findings);
+    for (place, seen) in &witness.rooms {
+        first_and_last(witness, *place, seen, findings);
     }
 }
 
 /// Walks through one inbox: whether the previous room was over at each new match.
-fn one_after_another(observations: &Witness, reader: User, findings: &mut Findings) {
-    let participant = &observations.participants[&reader];
+fn one_after_another(witness: &Witness, reader: User, findings: &mut Findings) {
+    let participant = &witness.participants[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
     for (seq, place) in &participant.inbox {
-        let Some(seen) = observations.rooms.get(place) else {
+        let Some(seen) = witness.rooms.get(place) else {
             continue;
         };
         let is_over = matches!(seen.event.body, Body::PartnerDisconnected(_));
@@ -45,7 +45,7 @@ fn one_after_another(observations: &Witness, reader: User, findings: &mut Findin
         };
         let pair = [pair[0].id, pair[1].id];
         findings.exercise(MATCH, 1);
-        let received = |seq| observations.received(reader, seq);
+        let received = |seq| witness.received(reader, seq);
         if let Some(found) =
             received(*seq).filter(|_| pair[0] == pair[1] || !pair.contains(&reader))
         {
@@ -55,7 +55,7 @@ fn one_after_another(observations: &Witness, reader: User, findings: &mut Findin
         if let Some((room, partner, before)) = current {
             // A participant that ends a room by its own call receives no event about it.
             if participant.may_have_called("leave_chat", room)
-                || observations.blocks.contains(&(reader, partner))
+                || witness.blocks.contains(&(reader, partner))
             {
                 findings.leave_unjudged(MATCH, 1);
             } else if let Some((one, other)) = received(before).zip(received(*seq)) {
@@ -68,7 +68,7 @@ fn one_after_another(observations: &Witness, reader: User, findings: &mut Findin
 }
 
 fn first_and_last(
-    observations: &Witness,
+    witness: &Witness,
     (room, place): (Room, u64),
     seen: &ObservedEvent,
     findings: &mut Findings,
@@ -88,10 +88,10 @@ fn first_and_last(
         Bound::Excluded((room, place)),
         Bound::Included((room, u64::MAX)),
     );
-    if let Some((_, later)) = observations.rooms.range(behind).next() {
+    if let Some((_, later)) = witness.rooms.range(behind).next() {
         findings.contradict(LIFE, later.at, [seen.fact(), later.fact()]);
     }
-    if let Some((place, later)) = observations.accepted.range(behind).next() {
+    if let Some((place, later)) = witness.accepted.range(behind).next() {
         findings.contradict(LIFE, later.at, [seen.fact(), later.fact(*place)]);
     }
 }

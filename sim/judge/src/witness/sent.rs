@@ -13,22 +13,19 @@ use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
-    for seen in observations.rooms.values() {
+    for seen in witness.rooms.values() {
         if let Some((sender, text)) = seen.message() {
             places.entry(text).or_default().push(seen);
-            if !is_phantom(observations, seen, (sender, text), findings) {
-                compare_with_answer(observations, seen, (sender, text), findings);
+            if !is_phantom(witness, seen, (sender, text), findings) {
+                compare_with_answer(witness, seen, (sender, text), findings);
             }
         }
     }
     for (text, seen) in places {
-        let calls = observations.texts.get(text).map_or(&[][..], Vec::as_slice);
-        let call = calls
-            .first()
-            .filter(|call| calls.len() == 1 && is_once(observations, call, &seen));
-        if call.is_none() {
+        let calls = witness.texts.get(text).map_or(&[][..], Vec::as_slice);
+        if !matches!(calls, [call] if is_once(witness, call, &seen)) {
             findings.leave_unjudged(Property::NoDuplicates, 1);
             continue;
         }
@@ -37,12 +34,12 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
             findings.contradict(Property::NoDuplicates, other.at, [one.fact(), other.fact()]);
         }
     }
-    for (reader, participant) in &observations.participants {
+    for (reader, participant) in &witness.participants {
         for (seq, place) in &participant.inbox {
-            let seen = observations.rooms.get(place);
-            let own =
-                seen.filter(|seen| seen.message().is_some_and(|(sender, _)| sender == *reader));
-            if let (Some(seen), Some(received)) = (own, observations.received(*reader, *seq)) {
+            if let Some(seen) = witness.rooms.get(place)
+                && seen.message().is_some_and(|(sender, _)| sender == *reader)
+            {
+                let received = Fact::Received(*reader, *seq, seen.event.clone());
                 let rule = Fact::Rule("a message is in no inbox of its sender");
                 findings.contradict(Property::NoPhantoms, seen.at, [received, rule]);
             }
@@ -52,20 +49,18 @@ pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
 
 /// Whether all messages with the text must be one effect of this call: the call has a key, and
 /// neither a stranger nor a push can have sent the text.
-fn is_once(observations: &Witness, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
+fn is_once(witness: &Witness, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
     let is_own = |seen: &&ObservedEvent| {
-        let participant = call
-            .user
-            .and_then(|user| observations.participants.get(&user));
+        let participant = call.user.and_then(|user| witness.participants.get(&user));
         let pushes = participant.is_none_or(|one| one.may_have_called("push", seen.event.room));
         seen.message().map(|(sender, _)| sender) == call.user && !pushes
     };
-    let keyed = call.verb == "send" && call.is_keyed && observations.remembers_keys(call.agent);
+    let keyed = call.verb == "send" && call.is_keyed && witness.remembers_keys(call.agent);
     keyed && seen.iter().all(is_own)
 }
 
 fn is_phantom(
-    observations: &Witness,
+    witness: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
@@ -75,10 +70,9 @@ fn is_phantom(
         let room = call.room.is_none_or(|named| named == room);
         call.verb == "send" && call.user == Some(sender) && room
     };
-    let is_refused = |call: &&TextCall| {
-        call.is_keyed && call.is_refused() && observations.remembers_keys(call.agent)
-    };
-    let of_text = observations.texts.get(text).into_iter().flatten();
+    let is_refused =
+        |call: &&TextCall| call.is_keyed && call.is_refused() && witness.remembers_keys(call.agent);
+    let of_text = witness.texts.get(text).into_iter().flatten();
     let mut calls = of_text.filter(is_here);
     let refused = calls.clone().find(is_refused);
     if calls.any(|call| !is_refused(&call)) {
@@ -86,7 +80,7 @@ fn is_phantom(
         return false;
     }
     // The text of a push is uncertain, and that of a stranger is unknown.
-    let sender_book = observations.participants.get(&sender);
+    let sender_book = witness.participants.get(&sender);
     if sender_book.is_none_or(|participant| participant.may_have_called("push", room)) {
         findings.leave_unjudged(Property::NoPhantoms, 1);
         return false;
@@ -99,13 +93,13 @@ fn is_phantom(
 }
 
 fn compare_with_answer(
-    observations: &Witness,
+    witness: &Witness,
     seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) {
     let place = (seen.event.room, seen.event.room_seq.0);
-    let Some(accepted) = observations.accepted.get(&place) else {
+    let Some(accepted) = witness.accepted.get(&place) else {
         return;
     };
     findings.exercise(Property::RoomOrder, 1);

@@ -23,19 +23,16 @@ const ORDER: Property = Property::StickOrder;
 const LOST_LIFE: u64 = 1_000_000;
 
 /// Walks through the events of every room with a stick.
-pub(super) fn judge(observations: &Witness, findings: &mut Findings) {
-    let with_stick = observations.rooms.iter();
+pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
+    let with_stick = witness.rooms.iter();
     let with_stick = with_stick.filter(|(_, seen)| is_of_stick(&seen.event.body));
     let rooms: BTreeSet<Room> = with_stick.map(|((room, _), _)| *room).collect();
     for room in rooms {
         let whole = (room, 0)..=(room, u64::MAX);
-        let seen = observations
-            .rooms
-            .range(whole.clone())
-            .map(|(place, _)| place.1);
-        let accepted = observations.accepted.range(whole).map(|(place, _)| place.1);
+        let seen = witness.rooms.range(whole.clone()).map(|(place, _)| place.1);
+        let accepted = witness.accepted.range(whole).map(|(place, _)| place.1);
         let places: BTreeSet<u64> = seen.chain(accepted).collect();
-        let mut walk = StickReplay::new(observations, room);
+        let mut walk = StickReplay::new(witness, room);
         for room_seq in places {
             walk.step(room_seq, findings);
         }
@@ -57,7 +54,7 @@ const fn is_of_stick(what: &Body) -> bool {
 type Holder = Option<(User, u64)>;
 
 struct StickReplay<'a> {
-    observations: &'a Witness,
+    witness: &'a Witness,
     room: Room,
     /// The previous position.
     last: u64,
@@ -75,9 +72,9 @@ struct StickReplay<'a> {
 }
 
 impl<'a> StickReplay<'a> {
-    const fn new(observations: &'a Witness, room: Room) -> Self {
+    const fn new(witness: &'a Witness, room: Room) -> Self {
         Self {
-            observations,
+            witness,
             room,
             last: 0,
             holder: Some(None),
@@ -90,10 +87,6 @@ impl<'a> StickReplay<'a> {
         }
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "no other event releases the stick"
-    )]
     fn step(&mut self, room_seq: u64, findings: &mut Findings) {
         let holes = room_seq.saturating_sub(self.last.saturating_add(1));
         if holes > 0 {
@@ -106,20 +99,20 @@ impl<'a> StickReplay<'a> {
         self.last = room_seq;
         let push = self.push.take();
         let place = (self.room, room_seq);
-        if let Some(seen) = self.observations.rooms.get(&place) {
+        if let Some(seen) = self.witness.rooms.get(&place) {
             if let Some((push, release)) = push {
                 findings.exercise(HELD, 1);
-                let released = match &seen.event.body {
-                    Body::StickReleased { user, epoch } => Some((user.id, epoch.0)),
-                    _ => None,
-                };
-                if released != release {
+                let is_released = matches!(
+                    &seen.event.body,
+                    Body::StickReleased { user, epoch } if Some((user.id, epoch.0)) == release
+                );
+                if !is_released {
                     findings.contradict(HELD, seen.at, [push, seen.fact()]);
                 }
             }
             self.see(seen, findings);
         }
-        let accepted = self.observations.accepted.get(&place);
+        let accepted = self.witness.accepted.get(&place);
         if let Some(push) = accepted.filter(|one| one.text.is_none())
             && let Some(holder @ Some((user, _))) = self.holder
             && push.sender == user
@@ -194,13 +187,11 @@ impl<'a> StickReplay<'a> {
         };
         let fits = is_free && (least..=most).contains(&epoch);
         self.compare(Some(fits), seen, findings);
-        let own = self
-            .claims
-            .iter()
-            .position(|(claimant, _)| *claimant == user);
+        let mut claimants = self.claims.iter().map(|(claimant, _)| *claimant);
+        let own = claimants.position(|claimant| claimant == user);
         let earlier = &self.claims[..own.unwrap_or(self.claims.len())];
         for (claimant, claim) in earlier {
-            let participant = self.observations.participants.get(claimant);
+            let participant = self.witness.participants.get(claimant);
             let withdrew = participant
                 .is_none_or(|participant| participant.may_have_called("reset", self.room));
             if withdrew || (own.is_none() && !self.is_whole) {

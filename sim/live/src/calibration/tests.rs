@@ -8,7 +8,7 @@ use sim_report::calibration_yaml;
 fn trips(parts: &[Spread], times: u64) -> Distribution {
     let tables: Vec<Quantiles> = parts.iter().map(|part| part.quantiles()).collect();
     let mut draw = Draw::new(7, Actor::Server);
-    let mut samples = Distribution::new();
+    let mut samples = Distribution::default();
     for _ in 0..times {
         samples.record(tables.iter().map(|table| table.draw(&mut draw)).sum());
     }

@@ -103,7 +103,7 @@ impl Merged {
         }
         let (stuck, users) = (outcome.stuck.len() as u64, outcome.users);
         self.rest.add(seed, stuck, users);
-        let left_out = outcome.metrics.left_out().values().sum();
+        let left_out = outcome.metrics.left_out.values().sum();
         self.left_out.add(seed, left_out, users);
         for stuck in outcome.stuck {
             let stuck = Stuck { seed, ..stuck };
@@ -187,14 +187,14 @@ impl Merged {
             seed,
         };
         if let Some(metrics) = &self.metrics {
-            result.calls = metrics.calls();
-            result.unanswered = metrics.unanswered();
+            result.calls = metrics.calls;
+            result.unanswered = metrics.unanswered;
             (result.metrics, result.fairness) = metrics.results();
             result.groups = metrics.by_group();
             result.refusals = metrics.refusals();
-            result.let_off = metrics.let_off();
+            result.let_off = metrics.let_off;
             summary.charts = metrics.charts();
-            let left_out = metrics.left_out().iter();
+            let left_out = metrics.left_out.iter();
             let why = left_out.map(|(why, users)| ((*why).to_owned(), *users));
             result.left_out.why = why.collect();
             // If every seed met a threshold, the common figure is shown where it means the same.

@@ -233,6 +233,7 @@ fn answered<'a>(
     true
 }
 
+/// The entry is there, with another decision: that is no lack of durability.
 #[test]
 fn another_answer_than_the_one_of_the_journal_is_found() {
     // The entry is there, with another decision.

@@ -61,18 +61,18 @@ fn a_sentence_shows_both_decisions_of_a_call() {
     });
     let repeated = Decision {
         repeated: true,
-        ..of_push(sent.clone(), declined("draft_empty"))
+        ..of_push(sent.clone(), refused("draft_empty"))
     };
     let (user, room) = (ANN, LOBBY);
     let joined = Ok(Reply::LoggedIn { user, room });
     insta::assert_snapshot!(told(&[
-        Difference::Decision(of_push(declined("stick_required"), sent)),
+        Difference::Decision(of_push(refused("stick_required"), sent)),
         Difference::Decision(repeated),
-        Difference::Decision(decision(entry(login), None, declined("name_taken"), joined)),
+        Difference::Decision(decision(entry(login), None, refused("name_taken"), joined)),
         Difference::Decision(decision(
             operated(act),
             None,
-            declined("not_in_room"),
+            refused("not_in_room"),
             done()
         )),
         answer(push(), overloaded, refused("overloaded")),
@@ -104,7 +104,7 @@ fn a_sentence_shows_calls_at_the_border() {
         },
         Difference::Taken {
             call: call(push()),
-            owed: refused("rate_limited").unwrap_err(),
+            owed: Refusal::named("rate_limited"),
         },
         Difference::Entry {
             call: call(Op::by_handle(Read::Mood)),
@@ -133,6 +133,15 @@ fn a_sentence_shows_calls_at_the_border() {
             since: secs(3),
         },
     ]));
+}
+
+/// This answer in place of a refusal.
+fn told_of(said: Response) -> Difference {
+    answer(
+        Op::by_handle(Read::Mood),
+        refused("unknown_handle"),
+        Ok(said),
+    )
 }
 
 #[test]
@@ -182,8 +191,6 @@ fn answers_to_commands_show_all_that_they_say() {
         }),
         Response::Done(Reply::Done),
     ];
-    let unknown = refused("unknown_handle");
-    let told_of = |said| answer(Op::by_handle(Read::Mood), unknown.clone(), Ok(said));
     insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 
@@ -212,8 +219,6 @@ fn answers_to_reads_show_all_that_they_say() {
             }],
         }),
     ];
-    let unknown = refused("unknown_handle");
-    let told_of = |said| answer(Op::by_handle(Read::Mood), unknown.clone(), Ok(said));
     insta::assert_snapshot!(told(&answers.map(told_of)));
 }
 

@@ -113,75 +113,59 @@ impl Auditor {
     }
 
     /// Processes one record.
-    pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
-        let at = record.at();
-        if !matches!(record, ServerRecord::Excused { .. }) {
+    pub(crate) fn record(&mut self, at: Time, record: &ServerRecord<'_>) {
+        if !matches!(record, ServerRecord::Excused) {
             self.look_for_late(at);
         }
         match *record {
-            ServerRecord::Asked {
-                at,
-                ticket,
-                from,
-                ask,
-            } => self.handle_call(at, ticket, from, ask),
-            ServerRecord::Seeded { seed, .. } => self.model.seed = seed,
+            ServerRecord::Asked { ticket, from, ask } => self.handle_call(at, ticket, from, ask),
+            ServerRecord::Seeded { seed } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
-                at,
-                since,
+                at: written_at,
                 entry,
                 ticket,
                 said,
                 posted,
             } => {
                 self.model.collect_posted(posted.is_some());
-                self.committed((position, at), since, (entry, ticket, said));
-                self.compare_posted(at, posted);
+                self.committed((position, written_at), at, (entry, ticket, said));
+                self.compare_posted(written_at, posted);
             }
-            ServerRecord::LogBusy { at, busy } => self.log_busy(at, busy),
-            ServerRecord::LogHas { at } => self.log_has(at),
-            ServerRecord::Admitted { at, ticket } => self.admitted(at, ticket),
-            ServerRecord::GivenBack { at, ticket } => self.given_back(at, ticket),
-            ServerRecord::Lease { held, .. } => self.has_lease = held,
-            ServerRecord::Answered {
-                at,
-                ticket,
-                outcome,
-            } => self.answered(at, ticket, outcome),
-            ServerRecord::StreamOpened { at, ticket, cursor } => self.opened(at, ticket, cursor),
-            ServerRecord::Pushed { at, ticket, page } => self.handle_push(at, ticket, page),
-            ServerRecord::Noticed { at, ticket, notice } => self.handle_notice(at, ticket, notice),
-            ServerRecord::StreamWritable {
-                at,
-                ticket,
-                writable,
-            } => self.in_flight.writable(at, ticket, writable),
-            ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
-            ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { at, batch } => self.handle_append(at, batch),
-            ServerRecord::AppendFailed { at } => self.append_failed(at),
-            ServerRecord::AppendUnknown { .. } => self.pipeline.is_halted = true,
-            ServerRecord::Woken { at } => self.woken(at),
-            ServerRecord::Excused { at } => self.excused_at = at,
-            ServerRecord::ClockStepped { at } => self.pipeline.step(at),
-            ServerRecord::Crashed { at } => self.handle_crash(at),
+            ServerRecord::LogBusy { busy } => self.log_busy(at, busy),
+            ServerRecord::LogHas => self.log_has(at),
+            ServerRecord::Admitted { ticket } => self.admitted(at, ticket),
+            ServerRecord::GivenBack { ticket } => self.given_back(at, ticket),
+            ServerRecord::Lease { held } => self.has_lease = held,
+            ServerRecord::Answered { ticket, outcome } => self.answered(at, ticket, outcome),
+            ServerRecord::StreamOpened { ticket, cursor } => self.opened(at, ticket, cursor),
+            ServerRecord::Pushed { ticket, page } => self.handle_push(at, ticket, page),
+            ServerRecord::Noticed { ticket, notice } => self.handle_notice(at, ticket, notice),
+            ServerRecord::StreamWritable { ticket, writable } => {
+                self.in_flight.writable(at, ticket, writable);
+            }
+            ServerRecord::StreamEnded { ticket } => self.stream_ended(at, ticket),
+            ServerRecord::Gone { ticket } => self.gone(at, ticket),
+            ServerRecord::Appending { batch } => self.handle_append(at, batch),
+            ServerRecord::AppendFailed => self.append_failed(at),
+            ServerRecord::AppendUnknown => self.pipeline.is_halted = true,
+            ServerRecord::Woken => self.woken(at),
+            ServerRecord::Excused => self.excused_at = at,
+            ServerRecord::ClockStepped => self.pipeline.step(at),
+            ServerRecord::Crashed => self.handle_crash(at),
             ServerRecord::Redecided {
-                at,
                 position,
                 before,
                 after,
             } => self.handle_redecision(at, position, [before, after]),
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
-                self.handle_damage(record);
+                self.handle_damage(at, record);
             }
-            ServerRecord::Stopping { .. } => self.pipeline.is_stopping = true,
-            ServerRecord::Finished { at } => self.handle_finish(at),
-            ServerRecord::Restarted {
-                at,
-                config,
-                continuity,
-            } => self.handle_restart(at, config, continuity),
+            ServerRecord::Stopping => self.pipeline.is_stopping = true,
+            ServerRecord::Finished => self.handle_finish(at),
+            ServerRecord::Restarted { config, continuity } => {
+                self.handle_restart(at, config, continuity);
+            }
         }
     }
 
@@ -508,12 +492,11 @@ impl Auditor {
     }
 
     /// A recovery read a damaged journal, or refused it.
-    fn handle_damage(&mut self, record: &ServerRecord<'_>) {
+    fn handle_damage(&mut self, at: Time, record: &ServerRecord<'_>) {
         self.tally.add(Comparison::Damaged);
         // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
         // may have lost those to which no answer has left.
         if let ServerRecord::RecoveredDamaged {
-            at,
             damage,
             owed,
             state: Some(seen),
@@ -525,7 +508,6 @@ impl Auditor {
         }
         // After an accepted loss, all before the first lost entry is there.
         if let ServerRecord::StartRefused {
-            at,
             damage,
             whole: owed,
             accepted: seen,

@@ -73,8 +73,8 @@ impl Observer for Judge {
     fn observe(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Client(record) => self.record_client(record),
-            RunEvent::World(record) => self.record_world(record),
-            RunEvent::Server(record) => self.record_server(record),
+            RunEvent::World(at, record) => self.record_world(at, record),
+            RunEvent::Server(at, record) => self.record_server(at, record),
             RunEvent::Cluster(at, fact) => self.record_cluster(at, fact),
             RunEvent::Network(..)
             | RunEvent::Fault(..)
@@ -105,12 +105,11 @@ impl Judge {
         }
     }
 
-    fn record_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, at: Time, record: &WorldRecord<'_>) {
         let Method::Audit(auditor) = &mut self.method else {
             return;
         };
         if let WorldRecord::Sizes {
-            at,
             sizes,
             lists,
             archived,
@@ -127,18 +126,18 @@ impl Judge {
         }
     }
 
-    fn record_server(&mut self, record: &ServerRecord<'_>) {
+    fn record_server(&mut self, at: Time, record: &ServerRecord<'_>) {
         if self.findings.is_closed {
             return;
         }
         let found = match &mut self.method {
             Method::Witness(_) => None,
             Method::Audit(auditor) => {
-                auditor.record(record);
+                auditor.record(at, record);
                 auditor.found.take()
             }
             Method::Journal(both) => {
-                both.reconciler.record(record);
+                both.reconciler.record(at, record);
                 both.reconciler.found.take()
             }
         };
@@ -281,23 +280,22 @@ mod tests {
     fn sizes_are_not_judged_after_a_difference() {
         let mut judge = Judge::new(&plan());
         let entry = Entry::Tick;
-        judge.observe_server(&ServerRecord::Committed {
+        let committed = ServerRecord::Committed {
             position: 7,
             at: Time(0),
-            since: Time(0),
             entry: &entry,
             ticket: None,
             said: Ok(&Reply::Done),
             posted: None,
-        });
+        };
+        judge.observe_server(Time(0), &committed);
         assert!(judge.violated());
-        let sizes = [("rooms", 1, 10)];
-        judge.observe_world(&WorldRecord::Sizes {
-            at: Time(2),
-            sizes: &sizes,
+        let sizes = WorldRecord::Sizes {
+            sizes: &[("rooms", 1, 10)],
             lists: None,
             archived: false,
-        });
+        };
+        judge.observe_world(Time(2), &sizes);
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();
         assert_eq!(properties, ["durability"]);

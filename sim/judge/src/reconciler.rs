@@ -155,7 +155,7 @@ impl Reconciler {
     }
 
     /// Compares what clients received with an entry of the journal.
-    pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
+    pub(crate) fn record(&mut self, now: Time, record: &ServerRecord<'_>) {
         let ServerRecord::Committed {
             position,
             at,
@@ -164,7 +164,7 @@ impl Reconciler {
             ..
         } = *record
         else {
-            return self.auditor.record(record);
+            return self.auditor.record(now, record);
         };
         let before = self.caller(entry);
         if *entry == Entry::Stepped {

@@ -60,10 +60,10 @@ impl Observer for Observers<'_> {
             return;
         };
         let mut observer = observer.borrow_mut();
-        if let RunEvent::Server(record) = event
+        if let RunEvent::Server(at, _) = event
             && self.is_paused
         {
-            observer.observe_server(&ServerRecord::Excused { at: record.at() });
+            observer.observe_server(at, &ServerRecord::Excused);
         }
         observer.observe(event);
     }

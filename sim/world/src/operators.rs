@@ -170,11 +170,6 @@ impl World<'_, '_> {
 
     /// Records that an operator's act took effect.
     pub(super) fn record_act(&mut self, (verb, user, room): Act) {
-        self.tell_world(|at| WorldRecord::Operated {
-            at,
-            verb,
-            user,
-            room,
-        });
+        self.tell_world(&WorldRecord::Operated { verb, user, room });
     }
 }

@@ -141,11 +141,7 @@ impl World<'_, '_> {
     /// Records whether a stream's connection accepts writes from now on.
     fn writable(&mut self, slot: Slot, writable: bool) {
         let ticket = slot.ticket();
-        self.tell_server(|at| ServerRecord::StreamWritable {
-            at,
-            ticket,
-            writable,
-        });
+        self.tell_server(&ServerRecord::StreamWritable { ticket, writable });
     }
 
     /// Cuts the network between a client and the server.

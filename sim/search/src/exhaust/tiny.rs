@@ -81,10 +81,8 @@ impl Tiny {
         };
         tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.
-        let at = tiny.now;
-        tiny.show(&ServerRecord::Excused { at });
-        let seed = plan.seed;
-        tiny.show(&ServerRecord::Seeded { at, seed });
+        tiny.show(&ServerRecord::Excused);
+        tiny.show(&ServerRecord::Seeded { seed: plan.seed });
         tiny.settle();
         tiny
     }
@@ -274,22 +272,20 @@ impl Tiny {
         let fine = self.now.0 % GRAIN;
         let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
         self.now = at;
-        self.show(&ServerRecord::Excused { at });
+        self.show(&ServerRecord::Excused);
         self.host().wake();
         self.settle();
     }
 
     /// Crashes the server, and restarts it at once from a snapshot of the committed state.
     fn crash(&mut self) {
-        let at = self.now;
-        let how = Outage::CrashUnsynced;
-        self.judge.observe_world(&WorldRecord::Down { at, how });
-        self.show(&ServerRecord::Crashed { at });
+        let (at, how) = (self.now, Outage::CrashUnsynced);
+        self.judge.observe_world(at, &WorldRecord::Down { how });
+        self.show(&ServerRecord::Crashed);
         let snapshot = self.node.hub().snapshot();
         let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
         let config = hub.config().clone();
         self.show(&ServerRecord::Restarted {
-            at,
             config: &config,
             continuity: Continuity::Whole,
         });
@@ -301,7 +297,7 @@ impl Tiny {
             }
         }
         self.settle();
-        self.judge.observe_world(&WorldRecord::Restarted { at });
+        self.judge.observe_world(at, &WorldRecord::Restarted);
     }
 
     fn ticket(&mut self) -> Ticket {
@@ -322,21 +318,20 @@ impl Tiny {
     /// Ends a path: drains every inbox, and judges the whole history.
     pub(super) fn finish(mut self) -> End {
         self.now += STEP;
-        let at = self.now;
-        self.judge.observe_world(&WorldRecord::Healed { at });
+        self.judge.observe_world(self.now, &WorldRecord::Healed);
         for user in 0..self.users() {
             self.drain(user);
         }
         let sizes = self.node.sizes();
         let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
         let at = self.now;
-        self.judge.observe_world(&WorldRecord::Sizes {
-            at,
+        let sizes = WorldRecord::Sizes {
             sizes: &sizes,
             lists: Some(&translate::lists(self.node.hub(), true)),
             archived: true,
-        });
-        self.judge.observe_world(&WorldRecord::Ended { at });
+        };
+        self.judge.observe_world(at, &sizes);
+        self.judge.observe_world(at, &WorldRecord::Ended);
         End {
             judgement: self.judge.finish(at),
             base: self.highest,

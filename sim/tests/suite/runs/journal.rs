@@ -46,8 +46,8 @@ struct Journal(Judge);
 
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Server(ServerRecord::Seeded { .. } | ServerRecord::Committed { .. }) =
-            event
+        if let RunEvent::Server(_, record) = event
+            && let ServerRecord::Seeded { .. } | ServerRecord::Committed { .. } = record
         {
             self.0.observe(event);
         }

@@ -124,9 +124,8 @@ impl World<'_, '_> {
                 return;
             }
             if after.has_left && !before.has_left {
-                let at = now.wall;
                 self.observers
-                    .observe_server(&ServerRecord::Finished { at });
+                    .observe_server(now.wall, &ServerRecord::Finished);
             }
         }
         // Answers precede the next batch, which holds what they imply. Streams are read after it.
@@ -169,7 +168,7 @@ impl World<'_, '_> {
                 }
                 Output::Admitted(ticket) => {
                     if self.cluster().owner == Some(site) {
-                        self.tell_server(|at| ServerRecord::Admitted { at, ticket });
+                        self.tell_server(&ServerRecord::Admitted { ticket });
                     }
                 }
                 Output::Moved(Refusal { ticket, earlier }) => {
@@ -201,7 +200,7 @@ impl World<'_, '_> {
         let is_owner = self.cluster().owner == Some(site);
         for (ticket, earlier) in moved {
             if is_owner {
-                self.tell_server(|at| ServerRecord::GivenBack { at, ticket });
+                self.tell_server(&ServerRecord::GivenBack { ticket });
             }
             self.back_to_door(Slot::of(ticket), earlier);
         }
@@ -270,17 +269,17 @@ impl World<'_, '_> {
             }
             self.count_commit();
         } else if !before.batch.is_empty() && after.batch.is_empty() {
-            self.tell_server(|at| ServerRecord::AppendFailed { at });
+            self.tell_server(&ServerRecord::AppendFailed);
         }
         if before.append.is_some() && after.sequence > before.sequence {
-            self.tell_server(|at| ServerRecord::LogHas { at });
+            self.tell_server(&ServerRecord::LogHas);
         }
         if before.is_busy && before.append != after.append {
-            self.tell_server(|at| ServerRecord::LogBusy { at, busy: false });
+            self.tell_server(&ServerRecord::LogBusy { busy: false });
         }
         if after.is_unknown && !before.is_unknown {
             self.observers.reach(Point::AppendUnknown);
-            self.tell_server(|at| ServerRecord::AppendUnknown { at });
+            self.tell_server(&ServerRecord::AppendUnknown);
         }
     }
 
@@ -297,19 +296,17 @@ impl World<'_, '_> {
         }
         // A record that is no batch is on its way, and was not before.
         if after.is_busy && !(before.is_busy && before.append == after.append) {
-            self.tell_server(|at| ServerRecord::LogBusy { at, busy: true });
+            self.tell_server(&ServerRecord::LogBusy { busy: true });
         }
     }
 
     /// Reports the next entry of the log as committed.
     fn report_entry(&mut self, ticket: Option<Ticket>) {
-        let since = self.server_now();
         let next = self.cluster_mut().witness.next();
         let next = next.expect("a member applied it, and the witness with it");
-        self.observers.observe_server(&ServerRecord::Committed {
+        self.tell_server(&ServerRecord::Committed {
             position: next.position.0,
             at: next.at,
-            since,
             entry: &next.entry,
             ticket,
             said: translate::decided(&next.outcome),
@@ -326,9 +323,8 @@ impl World<'_, '_> {
             if !held {
                 self.observers.reach(Point::LeaseEnded);
             }
-            let at = now.wall;
             self.observers
-                .observe_server(&ServerRecord::Lease { at, held });
+                .observe_server(now.wall, &ServerRecord::Lease { held });
         }
     }
 
@@ -338,7 +334,7 @@ impl World<'_, '_> {
         if self.cluster().owner.is_some() {
             // The owner before it has not noticed yet. What it should have done since then, it no
             // longer may.
-            self.tell_server(|at| ServerRecord::Excused { at });
+            self.tell_server(&ServerRecord::Excused);
             self.owner_lost(&BTreeMap::new());
         }
         while self.cluster().witness.has_next() {
@@ -360,8 +356,7 @@ impl World<'_, '_> {
             difference(hub, log)
         );
         let config = &member.config().clone();
-        self.tell_server(|at| ServerRecord::Restarted {
-            at,
+        self.tell_server(&ServerRecord::Restarted {
             config,
             continuity: Continuity::Whole,
         });
@@ -372,7 +367,7 @@ impl World<'_, '_> {
         self.server.life += 1;
         self.tell(Some(site), ClusterEvent::BecameOwner { epoch });
         if was_down {
-            self.tell_world(|at| WorldRecord::Restarted { at });
+            self.tell_world(&WorldRecord::Restarted);
         }
     }
 
@@ -381,7 +376,7 @@ impl World<'_, '_> {
     pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
         self.report_collections();
         self.cluster_mut().owner = None;
-        self.tell_server(|at| ServerRecord::Crashed { at });
+        self.tell_server(&ServerRecord::Crashed);
         self.observers.is_paused = false;
         self.server.lose_queue(self.events.now());
         self.lose_connections(moved);

@@ -37,7 +37,6 @@ impl Tiny {
         let ticket: Ticket = self.ticket();
         let ask = translate::call(Credential::Handle { secret }, Address(0), None, op);
         self.show(&ServerRecord::Asked {
-            at,
             ticket,
             from: u64::from(user),
             ask: &ask,
@@ -49,7 +48,6 @@ impl Tiny {
             turns_left: None,
         }));
         self.show(&ServerRecord::Answered {
-            at,
             ticket,
             outcome: &outcome,
         });
@@ -74,7 +72,6 @@ impl Tiny {
             },
         };
         self.show(&ServerRecord::Pushed {
-            at,
             ticket: stream,
             page: &Page {
                 events: vec![(Seq(cursor), Arc::new(event))],

@@ -34,10 +34,10 @@ pub use chat_types::{
     Continuity, Counts, Earlier, EndReason, EnterQueue, Entry, Epoch, Event, Floor, Gap, Implied,
     Item, LINE_SHOWN, LostRange, MemberView, Membership, MessageId, Notice, NoticeKind, Operate,
     Page, ParticipantView, Position, Read, Reader, Reply, Report, RequestKey, Response, RoomId,
-    RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, Ticket, Time, UserId, WasWaiting, Who,
-    config,
+    RoomSeq, RoomView, SecretHash, Seq, Span, StickLoss, StickMove, Ticket, Time, TimerKind,
+    UserId, WasWaiting, Who, config,
 };
-pub use counters::{Counters, StickMove};
+pub use counters::Counters;
 pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
     Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
@@ -45,4 +45,3 @@ pub use hub::{
 };
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
-pub use timer::TimerKind;

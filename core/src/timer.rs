@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use chat_types::{RoomId, Time, UserId, listed};
+use chat_types::{RoomId, Time, TimerKind, UserId};
 
 use crate::table::Table;
 
@@ -16,18 +16,6 @@ pub(crate) enum Timer {
     Lease(RoomId),
     /// A waiter's patience ends. The deadline is `Queue::patience_until`.
     Patience(UserId),
-}
-
-listed! {
-    /// The kinds of timers, without the owner.
-    TimerKind {
-        /// A participant goes away, or its registration ends.
-        Presence "presence",
-        /// A stick's lease ends.
-        Lease "lease",
-        /// A waiter's patience ends.
-        Patience "patience",
-    }
 }
 
 impl Timer {

@@ -5,11 +5,11 @@
 //! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
 //! numbers of the next life begin behind every one that the lost life can have given.
 
-use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, UserId};
+use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, TimerKind, UserId};
 
 use super::{Effect, Hub};
 use crate::participant::State;
-use crate::timer::{Timer, TimerKind, Timers};
+use crate::timer::{Timer, Timers};
 
 /// The largest number that every JSON parser reads exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{Span, StickMove, TimerKind};
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
@@ -19,7 +19,6 @@ use super::script::User;
 use super::tables::DrawnTime;
 use super::text::Text;
 use sim_model::draw::Shape;
-use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone,
@@ -154,9 +153,9 @@ words! {
     }
 }
 
-words! { Move("a move of a stick") => &'static str = all names(&STICK_MOVES) }
+words! { Move("a move of a stick") => &'static str = all names(StickMove::NAMES) }
 
-words! { Timer("a kind of timer") => &'static str = all names(&TIMERS) }
+words! { Timer("a kind of timer") => &'static str = all names(TimerKind::NAMES) }
 
 /// A `sometimes` point.
 pub(crate) type SometimesPoint = Word<PointOf>;

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use chat_types::Time;
+use chat_types::{Ticket, Time};
 
-use super::in_flight::Slot;
+use super::in_flight::index_of;
 
 /// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,21 +14,21 @@ pub(super) enum Event {
     /// A user's timer is due.
     Timer(u32),
     /// A request reaches the server.
-    AtServer(Slot),
+    AtServer(Ticket),
     /// The server's service time of a request is over.
-    Served(Slot),
+    Served(Ticket),
     /// An answer reaches its client.
-    AtClient(Slot),
+    AtClient(Ticket),
     /// The message that a stream is open reaches its client.
-    StreamUp(Slot),
+    StreamUp(Ticket),
     /// Pushed events reach their client.
-    Pushed(Slot),
+    Pushed(Ticket),
     /// The break of a stream becomes known to its client.
     StreamDown { agent: u32, stream: u32 },
     /// A dropped connection becomes known to the server.
-    GoneAtServer(Slot),
+    GoneAtServer(Ticket),
     /// The server checks whether a slow reader has read anything.
-    Stalled(Slot),
+    Stalled(Ticket),
     /// An append ends: its number, and the life of the server that began it.
     Committed { life: u32, append: u32 },
     /// The node's timer is due.
@@ -73,14 +73,14 @@ impl Event {
         let (tag, id) = match self {
             Self::Arrival => (0, 0),
             Self::Timer(agent) => (1, agent),
-            Self::AtServer(slot) => (2, slot.index),
-            Self::Served(slot) => (3, slot.index),
-            Self::AtClient(slot) => (4, slot.index),
-            Self::StreamUp(slot) => (5, slot.index),
-            Self::Pushed(slot) => (6, slot.index),
+            Self::AtServer(ticket) => (2, index_of(ticket)),
+            Self::Served(ticket) => (3, index_of(ticket)),
+            Self::AtClient(ticket) => (4, index_of(ticket)),
+            Self::StreamUp(ticket) => (5, index_of(ticket)),
+            Self::Pushed(ticket) => (6, index_of(ticket)),
             Self::StreamDown { agent, .. } => (7, agent),
-            Self::GoneAtServer(slot) => (8, slot.index),
-            Self::Stalled(slot) => (9, slot.index),
+            Self::GoneAtServer(ticket) => (8, index_of(ticket)),
+            Self::Stalled(ticket) => (9, index_of(ticket)),
             Self::Committed { life, .. } => (10, life),
             Self::NodeDue => (11, 0),
             Self::FaultBegins(index) => (12, index),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{Entry, Position};
+use chat_core::{Entry, Position, Ticket};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
+use super::in_flight::{InFlight, RequestOrigin, RequestStage};
 use super::race_schedule::Direction;
 use super::{START, World};
 use crate::disk::{Decisions, Unsynced};
@@ -75,14 +75,14 @@ impl World<'_, '_> {
         self.server.lose_queue(now);
         self.tell_server(&ServerRecord::Crashed);
         self.tell_world(&WorldRecord::Down { how });
-        for slot in self.in_flight.streams() {
-            self.break_stream(slot);
-            self.in_flight.remove(slot);
+        for ticket in self.in_flight.streams() {
+            self.break_stream(ticket);
+            self.in_flight.remove(ticket);
         }
         // Requests at the server are lost with it. Those in the network reach no server, or the
         // next one.
-        for slot in self.in_flight.requests_at(&[RequestStage::AtServer]) {
-            self.lose_request(slot);
+        for ticket in self.in_flight.requests_at(&[RequestStage::AtServer]) {
+            self.lose_request(ticket);
         }
         self.lose_acts();
     }
@@ -90,15 +90,15 @@ impl World<'_, '_> {
     /// The answers to operators' acts are lost.
     pub(super) fn lose_acts(&mut self) {
         let is_act = |entry: &InFlight| matches!(entry, InFlight::Operator(_));
-        for slot in self.in_flight.find(is_act) {
-            if let Some(InFlight::Operator(act)) = self.in_flight.remove(slot) {
+        for ticket in self.in_flight.find(is_act) {
+            if let Some(InFlight::Operator(act)) = self.in_flight.remove(ticket) {
                 self.record_possible_act(act);
             }
         }
     }
 
-    pub(super) fn lose_request(&mut self, slot: Slot) {
-        if let Some(InFlight::Request(request)) = self.in_flight.remove(slot)
+    pub(super) fn lose_request(&mut self, ticket: Ticket) {
+        if let Some(InFlight::Request(request)) = self.in_flight.remove(ticket)
             && let RequestOrigin::Stream { agent, stream } = request.origin
         {
             let latency = self.latency(agent, Direction::Client);

@@ -216,8 +216,8 @@ impl World<'_, '_> {
         }
         self.observers.is_paused = false;
         self.tell_server(&ServerRecord::Excused);
-        for slot in self.in_flight.streams() {
-            self.push(slot);
+        for ticket in self.in_flight.streams() {
+            self.push(ticket);
         }
     }
 

@@ -15,7 +15,6 @@ use sim_model::server::ServerRecord;
 use super::applied;
 use crate::World;
 use crate::host;
-use crate::in_flight::Slot;
 use crate::translate;
 
 /// The owner's node before a turn, or after it.
@@ -59,7 +58,7 @@ const fn is_push(output: &Output) -> bool {
 #[derive(Clone, Debug)]
 pub(super) enum Deferred {
     /// An operator acts.
-    Submit(Slot, Address, Arc<Call>),
+    Submit(Ticket, Address, Arc<Call>),
     /// A server shuts down for this time.
     Stop(usize, Span),
     /// The owner looks at its timers.
@@ -78,7 +77,7 @@ impl World<'_, '_> {
         self.cluster_mut().is_turning = false;
         while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
             match deferred {
-                Deferred::Submit(slot, from, ask) => self.submit_to_owner(slot, from, &ask),
+                Deferred::Submit(ticket, from, ask) => self.submit_to_owner(ticket, from, &ask),
                 Deferred::Stop(site, down_for) => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
                 Deferred::JumpClock(by) => self.jump_clock(by),
@@ -202,7 +201,7 @@ impl World<'_, '_> {
             if is_owner {
                 self.tell_server(&ServerRecord::GivenBack { ticket });
             }
-            self.back_to_door(Slot::of(ticket), earlier);
+            self.back_to_door(ticket, earlier);
         }
     }
 

@@ -155,11 +155,9 @@ impl VirtualUser {
         (intended, op): (Time, Op),
         o: &mut impl Observer,
     ) -> CallId {
-        let secret = self.secret;
-        let who = if op.kind().registers() && self.user.is_none() {
-            Credential::New { secret }
-        } else {
-            Credential::Handle { secret }
+        let who = Credential {
+            secret: self.secret,
+            is_new: op.kind().registers() && self.user.is_none(),
         };
         let previous = std::mem::replace(&mut self.last_key, key);
         if self.habits.stray.is_possible() {

@@ -203,12 +203,12 @@ impl World<'_, '_> {
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
                 stream,
-                who,
+                secret,
                 after,
                 opening,
             } => {
                 let after = (!opening.bare).then_some(after);
-                let ask = translate::open_stream(who, opening.by.unwrap_or_default(), after);
+                let ask = translate::open_stream(secret, opening.by.unwrap_or_default(), after);
                 self.open_stream((agent, stream), ask, opening);
             }
             Action::CloseStream { stream } => {

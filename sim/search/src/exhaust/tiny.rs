@@ -20,7 +20,6 @@ use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, Response};
 use sim_model::server::ServerRecord;
-use sim_user::Credential;
 use sim_world::translate;
 
 /// The duration of a step, so that the clock reflects the order of steps.
@@ -195,12 +194,8 @@ impl Tiny {
     /// Submits a request to the server, and returns its answer, if there is one.
     fn request(&mut self, user: u8, key: Option<CallId>, op: &Op) -> Option<Outcome> {
         let client = self.client(user);
-        let secret = client.secret();
-        let who = match client.user {
-            Some(_) => Credential::Handle { secret },
-            None => Credential::New { secret },
-        };
-        let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
+        let who = client.credential();
+        let key = key.map(|call| u128::from(who.secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
         let from = Address(u64::from(user));
         self.submit(user, ticket, &translate::call(who, from, key, op.clone()));
@@ -253,10 +248,9 @@ impl Tiny {
     fn reconnect(&mut self, user: u8) {
         let ticket = self.ticket();
         let client = self.client(user);
-        let secret = client.secret();
-        let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
+        let (secret, after) = (client.credential().secret, Some(client.cursor));
         client.stream = Some(ticket);
-        let ask = translate::open_stream(who, ReadBy::Handle, after);
+        let ask = translate::open_stream(secret, ReadBy::Handle, after);
         self.submit(user, ticket, &ask);
         if let Some(Err(_)) = self.take_answer(ticket) {
             self.client(user).stream = None;

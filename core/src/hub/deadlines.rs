@@ -80,7 +80,7 @@ impl Hub {
     }
 
     /// The next timer that is due at or before `by`, with its instant.
-    pub(super) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
+    pub(crate) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
         let Self {
             timers,
             users,

@@ -1,12 +1,12 @@
 //! Snapshots: the whole state as bytes, and back. A new version of the core starts from a snapshot.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Hub;
 use crate::digest::fingerprint;
 use crate::name::room_key;
 use crate::room::Kind;
+use crate::table::Table;
 use chat_types::{Event, RoomId, RoomSeq};
 
 /// The first bytes of a snapshot: format and version.
@@ -98,12 +98,13 @@ impl Hub {
     /// Restores the sharing of events. An event stands in many inboxes, and the snapshot contains a
     /// copy for each.
     fn share_events(&mut self) {
-        let mut known: BTreeMap<(RoomId, RoomSeq), Arc<Event>> = BTreeMap::new();
+        let mut known: Table<(RoomId, RoomSeq), Arc<Event>> = Table::default();
         let mut share = |event: &mut Arc<Event>| {
-            let first = known
-                .entry((event.room, event.room_seq))
-                .or_insert_with(|| Arc::clone(event));
-            *event = Arc::clone(first);
+            let place = (event.room, event.room_seq);
+            match known.get(&place) {
+                Some(first) => *event = Arc::clone(first),
+                None => _ = known.insert(place, Arc::clone(event)),
+            }
         };
         for user in self.users.sorted_keys() {
             self.user_mut(user).inbox.events_mut().for_each(&mut share);

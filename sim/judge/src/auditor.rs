@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Time};
+use rustc_hash::FxHashMap;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
@@ -44,9 +45,11 @@ pub(crate) struct Auditor {
     admission: Admission,
     tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: BTreeMap<Room, u64>,
+    shown: FxHashMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
+    /// The participants whose inboxes the last entry made grow.
+    pub(crate) grown: Vec<User>,
     /// The position of the last entry.
     position: u64,
     /// The instant up to which nothing was late.
@@ -264,14 +267,13 @@ impl Auditor {
         }
     }
 
-    /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
-    /// grew.
+    /// Processes one entry, which has effect from `since` on.
     pub(crate) fn committed(
         &mut self,
         (position, at): (u64, Time),
         since: Time,
         (entry, ticket, said): (&Entry, Option<Ticket>, Result<&Reply, Refusal>),
-    ) -> Vec<User> {
+    ) {
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
             self.differ(at, Difference::Position { owed, seen });
@@ -317,8 +319,8 @@ impl Auditor {
             self.pipeline.acknowledgements.forget(user);
             self.admission.forget(user);
         }
-        let grown = self.model.take_grown();
-        for &user in &grown {
+        self.model.take_grown(&mut self.grown);
+        for &user in &self.grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(since, check);
             }
@@ -327,7 +329,6 @@ impl Auditor {
         if self.pipeline.in_flight.is_empty() {
             self.notices_leave(since);
         }
-        grown
     }
 
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its

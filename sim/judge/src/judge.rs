@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
@@ -32,7 +33,7 @@ pub struct Judge {
     /// With several servers: the judge of who owns their log, and whether they agree.
     cluster: Option<Box<ClusterJudge>>,
     /// The client of each participant.
-    owners: BTreeMap<User, Agent>,
+    owners: FxHashMap<User, Agent>,
 }
 
 /// The source of the facts that a run is judged by.
@@ -189,7 +190,7 @@ impl Judge {
             findings: Findings::new(plan),
             messages: Messages::default(),
             cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
-            owners: BTreeMap::new(),
+            owners: FxHashMap::default(),
         }
     }
 

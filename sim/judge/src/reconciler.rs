@@ -170,8 +170,7 @@ impl Reconciler {
         if *entry == Entry::Stepped {
             self.leave_held_unjudged();
         }
-        let grown = self
-            .auditor
+        self.auditor
             .committed((position, at), at, (entry, None, said));
         if let Some(mut found) = self.auditor.found.take() {
             found.at = Time(found.at.since(self.began).0);
@@ -211,7 +210,8 @@ impl Reconciler {
         // What a reader acknowledges changes its gaps.
         let implied = entry.implied().into_iter();
         let reads = implied.filter(|(_, implied)| matches!(implied, Implied::Read { .. }));
-        for user in grown.into_iter().chain(reads.map(|(user, _)| user)) {
+        let grown = std::mem::take(&mut self.auditor.grown).into_iter();
+        for user in grown.chain(reads.map(|(user, _)| user)) {
             self.compare(user, position);
         }
     }

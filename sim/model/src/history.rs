@@ -343,6 +343,11 @@ pub trait Observer {
     /// Receives an event.
     fn observe(&mut self, event: RunEvent<'_>);
 
+    /// Whether it uses records of traffic, which are a third of all. Else it need not receive any.
+    fn sees_traffic(&self) -> bool {
+        true
+    }
+
     /// Reports what the world did.
     fn observe_world(&mut self, at: Time, record: &WorldRecord<'_>) {
         self.observe(RunEvent::World(at, record));
@@ -366,6 +371,11 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
             observer.observe(event);
         }
     }
+
+    fn sees_traffic(&self) -> bool {
+        self.as_ref()
+            .is_some_and(|observer| observer.sees_traffic())
+    }
 }
 
 /// An optional observer that several runs share.
@@ -383,5 +393,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn observe(&mut self, event: RunEvent<'_>) {
         self.0.observe(event);
         self.1.observe(event);
+    }
+
+    fn sees_traffic(&self) -> bool {
+        self.0.sees_traffic() || self.1.sees_traffic()
     }
 }

@@ -101,13 +101,13 @@ impl Event {
 }
 
 /// The number of bits of a digit of a time.
-const DIGIT: u32 = 4;
+const DIGIT: u32 = 6;
 
 /// The number of values of a digit.
 const VALUES: usize = 1 << DIGIT;
 
 /// The number of digits of a time.
-const DIGITS: usize = (u64::BITS / DIGIT) as usize;
+const DIGITS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
 /// The event queue, ordered by time and then by the order of scheduling: a hierarchical timing
 /// wheel.
@@ -123,7 +123,7 @@ pub(super) struct EventQueue {
     /// Later events, by the highest digit in which their time differs from now, and by its value.
     later: [[Vec<(Time, Event)>; VALUES]; DIGITS],
     /// For each digit, a bit for each value with events.
-    filled: [u16; DIGITS],
+    filled: [u64; DIGITS],
 }
 
 impl EventQueue {

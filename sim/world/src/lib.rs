@@ -326,8 +326,10 @@ impl<'a, 'o> World<'a, 'o> {
 
     /// Reports traffic of a client at the present instant.
     fn tell_traffic(&mut self, agent: u32, record: NetworkRecord) {
-        let now = self.now();
-        self.observers.observe_network(now, Agent(agent), &record);
+        if self.observers.sees_traffic {
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &record);
+        }
     }
 
     /// Reports what a fault does at the present instant.

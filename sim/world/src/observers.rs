@@ -24,6 +24,8 @@ pub(crate) fn alone<O>(observer: Rc<RefCell<O>>) -> O {
 pub(crate) struct Observers<'o> {
     pub(super) points: PointCounter,
     pub(super) observer: Option<SharedObserver<'o>>,
+    /// Whether the observer uses records of traffic.
+    pub(super) sees_traffic: bool,
     /// Whether the process of the server is suspended. What happens at its border meanwhile comes
     /// with the news that its deadlines cannot be met.
     pub(super) is_paused: bool,
@@ -31,9 +33,11 @@ pub(crate) struct Observers<'o> {
 
 impl<'o> Observers<'o> {
     pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
+        let traffic = observer.as_ref().map(|it| it.borrow().sees_traffic());
         Self {
             points: PointCounter::default(),
             observer,
+            sees_traffic: traffic.unwrap_or_default(),
             is_paused: false,
         }
     }
@@ -55,16 +59,16 @@ impl<'o> Observers<'o> {
 
 impl Observer for Observers<'_> {
     fn observe(&mut self, event: RunEvent<'_>) {
-        self.points.observe(event);
-        let Some(observer) = &self.observer else {
-            return;
-        };
-        let mut observer = observer.borrow_mut();
-        if let RunEvent::Server(at, _) = event
-            && self.is_paused
-        {
-            observer.observe_server(at, &ServerRecord::Excused);
+        let mut observer = self.observer.as_ref().map(|it| it.borrow_mut());
+        if let RunEvent::Server(at, _) = event {
+            if let Some(observer) = observer.as_mut().filter(|_| self.is_paused) {
+                observer.observe_server(at, &ServerRecord::Excused);
+            }
+        } else {
+            self.points.observe(event);
         }
-        observer.observe(event);
+        if let Some(observer) = &mut observer {
+            observer.observe(event);
+        }
     }
 }

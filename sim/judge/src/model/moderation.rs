@@ -1,6 +1,6 @@
 //! Blocks, reports, and actions of operators. // 11
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Address, Report, Time};
@@ -28,7 +28,7 @@ pub(super) struct StoredMeasures {
 #[derive(Clone, Debug)]
 struct StoredName {
     spelled: Arc<str>,
-    keys: BTreeSet<String>,
+    keys: Vec<String>,
     decreed: Decreed,
 }
 
@@ -65,10 +65,15 @@ pub(super) enum Measure {
 
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
-    pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
+    pub(super) fn of_name(&self, keys: &[String]) -> Option<Measure> {
         let names = self.names.values();
-        let alike = names.filter(|name| !name.keys.is_disjoint(keys));
+        let alike = names.filter(|name| name.keys.iter().any(|key| keys.contains(key)));
         alike.map(|name| name.decreed.measure).max()
+    }
+
+    /// Whether a look-alike of the name is muted.
+    pub(super) fn is_muted(&self, name: &str) -> bool {
+        !self.names.is_empty() && self.of_name(&keys(name)) == Some(Measure::Muted)
     }
 
     /// The measure that applies to a handle.
@@ -262,7 +267,7 @@ impl Model {
         for called in name.into_iter().chain(id_too) {
             let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
                 spelled: (&**called).into(),
-                keys: BTreeSet::new(),
+                keys: Vec::new(),
                 decreed: decreed.clone(),
             });
             stored.keys.extend(keys(called));
@@ -290,7 +295,7 @@ impl Model {
                 // Without space the mute is not stored.
                 let _ = self.keep(user, kept.decreed.clone(), false);
             }
-        } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
+        } else if self.measures.is_muted(&participant.who.name) {
             self.participant_mut(user).muted = true;
             for room in self.participant(user).live.clone() {
                 self.give_up_stick(room, user);

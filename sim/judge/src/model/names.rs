@@ -95,17 +95,17 @@ fn folded(text: &str, case: Case) -> String {
 
 pub(super) fn fold_ascii(text: &str, case: Case) -> String {
     let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            'i' if case == Case::Upper => folded.push('l'),
-            'I' if case != Case::Lower => folded.push('l'),
-            '0' => folded.push('o'),
-            '1' | '|' => folded.push('l'),
-            'm' | 'M' => folded.push_str("rn"),
-            '`' => folded.push('\''),
-            '"' => folded.push_str("''"),
-            '%' => folded.push_str("°/₀"),
-            other => folded.push(other.to_ascii_lowercase()),
+    for byte in text.bytes() {
+        match byte {
+            b'i' if case == Case::Upper => folded.push('l'),
+            b'I' if case != Case::Lower => folded.push('l'),
+            b'0' => folded.push('o'),
+            b'1' | b'|' => folded.push('l'),
+            b'm' | b'M' => folded.push_str("rn"),
+            b'`' => folded.push('\''),
+            b'"' => folded.push_str("''"),
+            b'%' => folded.push_str("°/₀"),
+            other => folded.push(char::from(other.to_ascii_lowercase())),
         }
     }
     folded
@@ -121,10 +121,30 @@ pub(super) fn fold_other(text: &str, case: Case) -> String {
     skeleton(&seen.to_lowercase()).collect()
 }
 
+/// The folded forms of a text, each once. // 5.3
+fn spellings(text: &str) -> Vec<String> {
+    let mut spellings: Vec<_> = cases(text).iter().map(|case| folded(text, *case)).collect();
+    spellings.dedup();
+    spellings
+}
+
 /// The keys of a text: look-alikes have one in common. // 5.3
-pub(super) fn keys(text: &str) -> BTreeSet<String> {
-    let folded = cases(text).iter().map(|case| folded(text, *case));
-    folded.map(|folded| bare(&folded)).collect()
+pub(super) fn keys(text: &str) -> Vec<String> {
+    bared(spellings(text))
+}
+
+/// The keys of a text, unless it is or contains a reserved one. // 5.3
+fn unreserved(text: &str) -> Option<Vec<String>> {
+    let spellings = spellings(text);
+    let is_reserved = spellings.iter().any(|folded| is_reserved(folded));
+    (!is_reserved).then(|| bared(spellings))
+}
+
+fn bared(mut spellings: Vec<String>) -> Vec<String> {
+    for folded in &mut spellings {
+        folded.retain(|c| c != ' ');
+    }
+    spellings
 }
 
 /// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
@@ -163,23 +183,27 @@ fn group(c: char) -> Group {
     }
 }
 
-/// Whether the text, or a part of it, is reserved. // 5.3
-fn is_reserved(text: &str) -> bool {
-    let spelt = |piece: &str| -> String {
-        let unmarked = |c: &char| is_spelt(*c) && group(*c) != Group::Mark;
-        piece.chars().filter(unmarked).collect()
+/// Whether a text with this folded form, or a part of it, is reserved. // 5.3
+fn is_reserved(folded: &str) -> bool {
+    let spelt = |piece: &str| {
+        let mut spelt = String::with_capacity(piece.len());
+        spelt.extend(
+            piece
+                .chars()
+                .filter(|c| is_spelt(*c) && group(*c) != Group::Mark),
+        );
+        spelt
     };
-    let is_word = |piece: &str| SERVERS_KEYS.contains(&spelt(piece));
-    let mut spellings: Vec<_> = cases(text).iter().map(|case| folded(text, *case)).collect();
-    // Most texts have the same folded form in all cases.
-    spellings.dedup();
-    spellings.iter().any(|folded| {
-        is_word(folded)
-            || KEYS_ALONE.contains(&spelt(folded))
-            || is_numbered(folded, "roorn_")
-            || folded.split(' ').any(is_word)
-            || folded.split(|c| !is_spelt(c)).any(is_word)
-    })
+    let is_word = |piece: &str| match piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => SERVERS_KEYS.contains(piece),
+        false => SERVERS_KEYS.contains(&spelt(piece)),
+    };
+    let whole = spelt(folded);
+    SERVERS_KEYS.contains(&whole)
+        || KEYS_ALONE.contains(&whole)
+        || is_numbered(folded, "roorn_")
+        || (whole.len() < folded.len()
+            && (folded.split(' ').any(is_word) || folded.split(|c| !is_spelt(c)).any(is_word)))
 }
 
 /// Whether a line is well formed as a name. // 5.3
@@ -229,7 +253,7 @@ fn shows_as_emoji(c: char) -> bool {
 
 /// The effect of an accepted display name: the participant takes it with these keys,
 /// for which these others give way; or it has the name already.
-pub(super) type Naming = Option<(BTreeSet<String>, BTreeSet<User>)>;
+pub(super) type Naming = Option<(Vec<String>, BTreeSet<User>)>;
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
@@ -239,8 +263,9 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<Naming, Refusal> {
-        let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
-        refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
+        let is_made = is_line(name, MAX_NAME) && is_well_made(name);
+        let keys = if is_made { unreserved(name) } else { None };
+        let keys = keys.ok_or(refuse(Code::NameNotAllowed))?; // 5.3 (1)
         if let Some(user) = who {
             let participant = self.participant(user);
             if *participant.who.name == *name {
@@ -248,7 +273,6 @@ impl Model {
             }
             refuse_if(participant.chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
         }
-        let keys = keys(name);
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         match self.giving_way(&keys, who, from) {
@@ -263,7 +287,7 @@ impl Model {
     /// form. // 5.3 (5), 5.4, 16.3
     fn giving_way(
         &self,
-        keys: &BTreeSet<String>,
+        keys: &[String],
         who: Option<User>,
         from: u64,
     ) -> Result<BTreeSet<User>, Option<Span>> {
@@ -285,9 +309,10 @@ impl Model {
             None => self.config.reconnect_grace,
         });
         let silences = silences.map(|silence| Span::secs(silence.0.div_ceil(1_000_000)));
-        silences
-            .max()
-            .map_or(Ok(holders.clone()), |silence| Err(Some(silence)))
+        match silences.max() {
+            Some(silence) => Err(Some(silence)),
+            None => Ok(holders),
+        }
     }
 
     /// Whether a registering participant may have this public id, and those that give way for
@@ -296,15 +321,15 @@ impl Model {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let is_plain = (1..=MAX_NAME).contains(&id.chars().count()) && id.chars().all(plain);
         refuse_if(!is_plain, refuse(Code::InvalidArguments))?;
-        let keys = keys(id);
+        let keys = unreserved(id).ok_or(refuse(Code::UserIdTaken))?;
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
-        refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
+        refuse_if(is_banned, refuse(Code::UserIdTaken))?;
         self.giving_way(&keys, None, from)
             .map_err(|_| refuse(Code::UserIdTaken))
     }
 
     /// Adds keys of the participant's name or id. // 5.3, 5.4
-    pub(super) fn add_keys(&mut self, user: User, keys: BTreeSet<String>) {
+    pub(super) fn add_keys(&mut self, user: User, keys: Vec<String>) {
         self.names.extend(keys.into_iter().map(|key| (key, user)));
     }
 
@@ -442,7 +467,7 @@ impl Model {
                 self.check_join(None, from, room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
                     || self.measures.of_address(from) == Some(Measure::Muted)
-                    || self.measures.of_name(&keys(username)) == Some(Measure::Muted);
+                    || self.measures.is_muted(username);
                 if is_muted {
                     self.check_exists(room)?; // 8.1 (6)
                 }

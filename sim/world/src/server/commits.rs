@@ -91,14 +91,15 @@ impl World<'_, '_> {
 
     /// Counts what the core did for a batch, and reports how long its append took.
     pub(crate) fn count_commit(&mut self) {
-        let counters = self.server.node().map(|node| node.hub().counters());
-        if let Some(counters) = counters.filter(|now| **now != self.server.counters) {
-            let counters = counters.clone();
-            for _ in self.server.counters.recalled..counters.recalled {
+        let counted = |it: &Counters| (it.recalled, it.fired, it.moves);
+        let (before, counters) = (&self.server.counters, self.server.node());
+        let counters = counters.map(|node| node.hub().counters());
+        if let Some(now) = counters.filter(|now| counted(now) != counted(before)) {
+            for _ in before.recalled..now.recalled {
                 self.observers.reach(Point::RetryDeduplicated);
             }
-            count_core_work(self.observers.coverage(), &self.server.counters, &counters);
-            self.server.counters = counters;
+            count_core_work(self.observers.coverage(), before, now);
+            self.server.counters = now.clone();
         }
         let took = self.now().since(self.server.append_began);
         self.observers.observe(RunEvent::Committed(took));

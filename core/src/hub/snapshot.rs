@@ -12,6 +12,36 @@ use chat_types::{Event, RoomId, RoomSeq};
 /// The first bytes of a snapshot: format and version.
 const FORMAT: &str = "talking-stick hub 6";
 
+/// Most participants and rooms take less space in a snapshot. Growing it costs as much as writing it.
+const USUAL_BYTES: usize = 512;
+
+/// The bytes of a snapshot while it is written.
+struct Bytes(Vec<u8>);
+
+impl postcard::ser_flavors::Flavor for Bytes {
+    type Output = Vec<u8>;
+
+    #[inline]
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    #[inline]
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        // Most numbers are of one byte.
+        match bytes {
+            [byte] => self.0.push(*byte),
+            _ => self.0.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.0)
+    }
+}
+
 /// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
@@ -30,7 +60,9 @@ impl Hub {
     /// If the state cannot be serialised, which is a bug.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        postcard::to_stdvec(&(FORMAT, self)).expect("the core's state serialises")
+        let bytes = Vec::with_capacity((self.users.len() + self.rooms.len()) * USUAL_BYTES);
+        let snapshot = postcard::serialize_with_flavor(&(FORMAT, self), Bytes(bytes));
+        snapshot.expect("the core's state serialises")
     }
 
     /// Restores the Hub from a snapshot. It continues exactly as the original would.

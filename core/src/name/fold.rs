@@ -111,13 +111,8 @@ fn folded(text: &str, case: Case) -> String {
 /// Folds an ASCII text as `fold_any` does, at a twentieth of the cost: no ASCII character
 /// decomposes or combines, so each one folds by itself.
 fn fold_ascii(text: &str, case: Case) -> String {
-    let length = text.bytes().map(|byte| match byte {
-        b'"' | b'm' | b'M' => 2,
-        b'%' => PERCENT.len(),
-        _ => 1,
-    });
-    // The exact final length: counting costs less than shrinking the string later.
-    let mut folded = String::with_capacity(length.sum());
+    // Few texts become longer.
+    let mut folded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte.to_ascii_lowercase() {
             b'0' => folded.push('o'),

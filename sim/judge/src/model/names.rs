@@ -255,6 +255,9 @@ fn shows_as_emoji(c: char) -> bool {
 /// for which these others give way; or it has the name already.
 pub(super) type Naming = Option<(Vec<String>, BTreeSet<User>)>;
 
+/// The name of a participant that registers, with its keys.
+type Named<'a> = Option<(&'a Arc<str>, Vec<String>)>;
+
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
     pub(super) fn check_name(
@@ -263,16 +266,15 @@ impl Model {
         from: u64,
         name: &str,
     ) -> Result<Naming, Refusal> {
+        let participant = who.map(|user| self.participant(user));
+        if participant.is_some_and(|participant| *participant.who.name == *name) {
+            return Ok(None); // 5.3 (2), and it passed (1) before
+        }
         let is_made = is_line(name, MAX_NAME) && is_well_made(name);
         let keys = if is_made { unreserved(name) } else { None };
         let keys = keys.ok_or(refuse(Code::NameNotAllowed))?; // 5.3 (1)
-        if let Some(user) = who {
-            let participant = self.participant(user);
-            if *participant.who.name == *name {
-                return Ok(None); // 5.3 (2)
-            }
-            refuse_if(participant.chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
-        }
+        let has_chosen = participant.is_some_and(|participant| participant.chosen);
+        refuse_if(has_chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         match self.giving_way(&keys, who, from) {
@@ -368,7 +370,7 @@ impl Model {
     ) -> Result<(User, Decided), Refusal> {
         let kept = self.measures.of_handle(handle);
         refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
-        let mut yielding = self.check_registration((handle, from), command)?;
+        let (named, mut yielding) = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
@@ -393,11 +395,12 @@ impl Model {
         self.handles.insert(handle, number);
         self.readers.insert(reader, number);
         self.participants.add(participant);
-        if let Command::Login { username, room } = command {
+        if let Some((name, keys)) = named {
+            self.name(number, name, Some((keys, BTreeSet::new())));
+        }
+        if let Command::Login { room, .. } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
-            let naming = self.check_name(Some(number), from, username)?;
-            self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
             return Ok((number, Ok(Reply::LoggedIn { user, room })));
@@ -432,38 +435,39 @@ impl Model {
         Ok(None)
     }
 
-    /// The checks before a participant is created; returns those that give way for its name and its
-    /// public id. // 5.1
+    /// The checks before a participant is created; returns its name with the keys, and those that
+    /// give way for this and for its public id. // 5.1
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"
     )]
-    fn check_registration(
+    fn check_registration<'a>(
         &self,
         (handle, from): (SecretHash, u64),
-        command: &Command,
-    ) -> Result<BTreeSet<User>, Refusal> {
-        let name = |name| -> Result<BTreeSet<User>, Refusal> {
-            let naming = self.check_name(None, from, name)?;
-            Ok(naming.map(|(_, yielding)| yielding).unwrap_or_default())
+        command: &'a Command,
+    ) -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
+        let check = |name: &'a Arc<str>| -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
+            let (keys, yielding) = self.check_name(None, from, name)?.unzip();
+            Ok((keys.map(|keys| (name, keys)), yielding.unwrap_or_default()))
         };
+        let nameless = || Ok((None, BTreeSet::new()));
         match command {
             Command::EnterQueue(EnterQueue {
                 user_id,
                 display_name,
                 interests,
             }) => {
-                let mut yielding = display_name.as_deref().map_or(Ok(BTreeSet::new()), name)?;
+                let (named, mut yielding) = display_name.as_ref().map_or_else(nameless, check)?;
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
                 self.check_space_for_room()?;
                 if let Some(id) = user_id {
                     yielding.extend(self.check_public_id(id, from)?);
                 }
-                Ok(yielding)
+                Ok((named, yielding))
             }
             Command::Login { username, room } => {
-                let yielding = name(username)?;
+                let checked = check(username)?;
                 self.check_join(None, from, room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
                     || self.measures.of_address(from) == Some(Measure::Muted)
@@ -471,11 +475,11 @@ impl Model {
                 if is_muted {
                     self.check_exists(room)?; // 8.1 (6)
                 }
-                Ok(yielding)
+                Ok(checked)
             }
             Command::TakeBreak { excuse, .. } => {
                 self.check_excuse(excuse.as_ref())?;
-                Ok(BTreeSet::new())
+                nameless()
             }
             _ => Err(refuse(Code::HandleRequired)),
         }

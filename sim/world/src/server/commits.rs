@@ -1,5 +1,8 @@
 //! Batches of the journal: from the node to the disk, and their outcomes back.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use chat_core::{Counters, StickMove, TimerKind};
 use chat_types::{Span, mix};
 use sim_model::history::{Observer as _, RunEvent};
@@ -116,20 +119,18 @@ impl World<'_, '_> {
 /// Counts the differences between these counters. Mostly there are none, and then nothing is looked
 /// up.
 fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
-    for (kind, (before, now)) in TimerKind::NAMES
-        .iter()
-        .zip(before.fired.iter().zip(now.fired))
-    {
-        if now > *before {
-            *coverage.timers.entry((*kind).into()).or_default() += now - before;
-        }
-    }
-    for (how, (before, now)) in StickMove::NAMES
-        .iter()
-        .zip(before.moves.iter().zip(now.moves))
-    {
-        if now > *before {
-            *coverage.stick.entry((*how).into()).or_default() += now - before;
+    let timers = (&mut coverage.timers, TimerKind::NAMES);
+    count(timers, &before.fired, &now.fired);
+    let moves = (&mut coverage.stick, StickMove::NAMES);
+    count(moves, &before.moves, &now.moves);
+}
+
+type Counts = BTreeMap<Cow<'static, str>, u64>;
+
+fn count((counts, names): (&mut Counts, &[&'static str]), before: &[u64], now: &[u64]) {
+    for (name, (before, now)) in names.iter().zip(before.iter().zip(now)) {
+        if now > before {
+            *counts.entry((*name).into()).or_default() += now - before;
         }
     }
 }

@@ -12,8 +12,9 @@ use chat_types::{Event, RoomId, RoomSeq};
 /// The first bytes of a snapshot: format and version.
 const FORMAT: &str = "talking-stick hub 6";
 
-/// Most participants and rooms take less space in a snapshot. Growing it costs as much as writing it.
-const USUAL_BYTES: usize = 512;
+/// Most participants and rooms take less space in a snapshot. To grow it costs as much as to write
+/// it.
+const USUAL_BYTES: usize = 1_024;
 
 /// The bytes of a snapshot while it is written.
 struct Bytes(Vec<u8>);

@@ -1,5 +1,5 @@
-//! The kinds of timers, and the moves of a stick: what a server counts of itself, and what a scenario can
-//! wait for.
+//! The kinds of timers, and the moves of a stick: what a server counts of itself, and what a
+//! scenario can wait for.
 
 use crate::listed;
 

@@ -466,7 +466,7 @@ impl<'a, 'o> World<'a, 'o> {
             by_persona: self.by_persona,
             skipped: skipped.sum(),
             steps: self.steps,
-            tally: self.observers.finish(),
+            tally: self.observers.points.into_tally(),
             timeline: self.timeline,
         }
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use sim_model::history::{Observer, RunEvent};
-use sim_model::outcome::{Coverage, Point, Tally};
+use sim_model::outcome::Point;
 use sim_model::point_counter::PointCounter;
 use sim_model::server::ServerRecord;
 
@@ -44,16 +44,6 @@ impl<'o> Observers<'o> {
 
     pub(crate) fn reach(&mut self, point: Point) {
         self.points.tally.reach(point);
-    }
-
-    /// The coverage of the core's behaviour, for counting.
-    pub(crate) fn coverage(&mut self) -> &mut Coverage {
-        &mut self.points.tally.coverage
-    }
-
-    /// The tally of the whole run.
-    pub(crate) fn finish(self) -> Tally {
-        self.points.into_tally()
     }
 }
 

@@ -131,7 +131,8 @@ impl World<'_, '_> {
             return self.stream_opened(ticket, (agent, stream), scripted);
         }
         if let Err(refusal) = &outcome {
-            self.observers.coverage().record_refusal(refusal.code);
+            let coverage = &mut self.observers.points.tally.coverage;
+            coverage.record_refusal(refusal.code);
             self.reach_refusal_point(refusal.code);
         }
         if self.is_for_next_owner(ticket, &outcome) {

@@ -101,7 +101,7 @@ impl World<'_, '_> {
             for _ in before.recalled..now.recalled {
                 self.observers.reach(Point::RetryDeduplicated);
             }
-            count_core_work(self.observers.coverage(), before, now);
+            count_core_work(&mut self.observers.points.tally.coverage, before, now);
             self.server.counters = now.clone();
         }
         let took = self.now().since(self.server.append_began);

@@ -26,11 +26,11 @@ mod timer;
 
 pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder};
 pub use chat_types::*;
-pub use counters::{Counters, StickMove};
+pub use counters::Counters;
+pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
     Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
     Size,
 };
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
-pub use timer::TimerKind;

@@ -81,10 +81,9 @@ impl Name {
             return Err(fault);
         }
         check_characters(text)?;
-        refuse_if(is_reserved(text), NameFault::Reserved)?;
         Ok(Self {
             shown: Arc::clone(text),
-            keys: Keys::of(text),
+            keys: unreserved(text).ok_or(NameFault::Reserved)?,
         })
     }
 }
@@ -195,30 +194,38 @@ fn is_of_one_script(word: &str) -> bool {
     spelt.check_restriction_level(RestrictionLevel::HighlyRestrictive)
 }
 
-/// Whether a name or a public id is or contains a reserved word, or looks like one: in any case,
-/// with look-alike characters, with any marks and any punctuation. The id of a room is reserved, too.
-pub(crate) fn is_reserved(text: &str) -> bool {
-    fold::spellings(text).any(|spelling| has_reserved(&spelling))
+/// The keys of a name or a public id, unless it is or contains a reserved word, or looks like one:
+/// in any case, with look-alike characters, with any marks and any punctuation. The id of a room is
+/// reserved, too.
+pub(crate) fn unreserved(text: &str) -> Option<Keys> {
+    let mut is_reserved = false;
+    let spellings = fold::spellings(text);
+    let keys = Keys::of_spellings(spellings.inspect(|folded| is_reserved |= has_reserved(folded)));
+    (!is_reserved).then_some(keys)
 }
 
 fn has_reserved(folded: &str) -> bool {
-    if folded.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return RESERVED.contains(&folded) || RESERVED_ALONE.contains(&folded);
+    let spelt = letters_of(folded);
+    if RESERVED.contains(&&*spelt) || RESERVED_ALONE.contains(&&*spelt) {
+        return true;
     }
-    // Spelt once and in one buffer: comparing each word with a filtered piece costs far more.
-    let mut spelt = String::with_capacity(folded.len());
-    let mut spells = |piece: &str, words: &[&str]| {
-        spelt.clear();
-        spelt.extend(piece.chars().filter(|c| is_base(*c)));
-        words.contains(&&*spelt)
+    if spelt.len() == folded.len() {
+        return false; // It is one word.
+    }
+    let spells = |piece: &str| match piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => RESERVED.contains(&piece),
+        false => RESERVED.contains(&&*letters_of(piece)),
     };
-    spells(folded, &RESERVED)
-        || spells(folded, &RESERVED_ALONE)
-        || fold::is_room(folded)
-        || folded.split(' ').any(|piece| spells(piece, &RESERVED))
-        || folded
-            .split(|c| !is_spelling(c))
-            .any(|piece| spells(piece, &RESERVED))
+    fold::is_room(folded)
+        || folded.split(' ').any(spells)
+        || folded.split(|c| !is_spelling(c)).any(spells)
+}
+
+/// The letters and numbers of a text.
+fn letters_of(text: &str) -> String {
+    let mut letters = String::with_capacity(text.len());
+    letters.extend(text.chars().filter(|c| is_base(*c)));
+    letters
 }
 
 /// Whether the character spells words: a letter, a number, or a mark of one.
@@ -384,7 +391,7 @@ mod tests {
             assert_eq!(fault(bad), Some(NameFault::Reserved), "{bad}");
         }
         for bad in ["server-1", "ADMIN", "y.o.u", "the_operator"] {
-            assert!(is_reserved(bad), "{bad}");
+            assert!(unreserved(bad).is_none(), "{bad}");
         }
     }
 

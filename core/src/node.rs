@@ -378,8 +378,9 @@ impl Node {
         let read = self.acknowledgements.due();
         // A stop waits for nothing that might join the batch.
         let read = read.map(|due| if self.is_stopping { Time(0) } else { due });
-        let work = [waiting.then_some(Time(0)), self.hub.poll_timeout(), read];
-        let work = work.into_iter().flatten().min();
+        let first = if waiting { Some(Time(0)) } else { read };
+        let timer = self.hub.next_timer(first.unwrap_or(Time::MAX));
+        let work = timer.map(|(at, _)| at).or(first);
         due.into_iter().chain(work.map(|at| at.max(retry_at))).min()
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use chat_types::{RoomId, Time, UserId, listed};
+use chat_types::{RoomId, Time, TimerKind, UserId};
 
 use crate::table::Table;
 
@@ -16,18 +16,6 @@ pub(crate) enum Timer {
     Lease(RoomId),
     /// A waiter's patience ends. The deadline is `Queue::patience_until`.
     Patience(UserId),
-}
-
-listed! {
-    /// The kinds of timers, without the owner.
-    TimerKind {
-        /// A participant goes away, or its registration ends.
-        Presence "presence",
-        /// A stick's lease ends.
-        Lease "lease",
-        /// A waiter's patience ends.
-        Patience "patience",
-    }
 }
 
 impl Timer {
@@ -75,13 +63,10 @@ impl Timers {
             .is_some_and(|armed| *armed <= deadline)
     }
 
-    /// Whether a timer may be due at or before `by`. No entry is later than its owner's deadline. So
-    /// if the first entry is later, which is the usual case, no owner is asked.
-    pub(crate) fn may_have(&self, by: Time) -> bool {
-        self.heap.peek().is_some_and(|Reverse((at, _))| *at <= by)
-    }
-
     /// The next timer that is due at or before `by`, with its deadline as `deadline_of` returns it.
+    ///
+    /// No entry is later than its owner's deadline. So if the first entry is later than `by`, which
+    /// is the usual case, no owner is asked.
     pub(crate) fn next(
         &mut self,
         by: Time,

@@ -5,11 +5,11 @@
 //! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
 //! numbers of the next life begin behind every one that the lost life can have given.
 
-use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, UserId};
+use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, TimerKind, UserId};
 
 use super::{Effect, Hub};
 use crate::participant::State;
-use crate::timer::{Timer, TimerKind, Timers};
+use crate::timer::{Timer, Timers};
 
 /// The largest number that every JSON parser reads exactly.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
@@ -80,14 +80,20 @@ impl Hub {
     }
 
     /// The next timer that is due at or before `by`, with its instant.
-    pub(super) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
-        if !self.timers.may_have(by) {
-            return None;
-        }
-        let mut timers = std::mem::take(&mut self.timers);
-        let next = timers.next(by, |timer| self.deadline_of(timer));
-        self.timers = timers;
-        next
+    pub(crate) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
+        let Self {
+            timers,
+            users,
+            rooms,
+            queue,
+            config,
+            ..
+        } = self;
+        timers.next(by, |timer| match timer {
+            Timer::Presence(user) => users.get(&user)?.deadline(),
+            Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
+            Timer::Patience(user) => queue.patience_until(user, config.interest_patience),
+        })
     }
 
     /// Resumes after downtime. Deadlines move by its length, so that no participant is evicted

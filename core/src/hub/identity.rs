@@ -11,7 +11,7 @@ use super::{Hub, Index};
 use crate::breaks::Breaks;
 use crate::inbox::Inbox;
 use crate::moderation::Measure;
-use crate::name::{Keys, Name, is_given, is_reserved};
+use crate::name::{Keys, Name, is_given, unreserved};
 use crate::participant::{Memory, Participant, State};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject, refuse_if};
 use crate::timer::Timer;
@@ -30,19 +30,14 @@ impl Index {
     }
 
     /// Adds a participant under its name and the id that it chose.
-    pub(super) fn add_names(&mut self, who: &Who) {
-        let id = who.chosen_id.as_deref().map(Keys::of);
-        self.add_keys(who, Keys::of(&who.name), id.as_ref());
-    }
-
-    /// Adds a participant under the keys of its name and of the id that it chose.
-    pub(super) fn add_keys(&mut self, who: &Who, name: Keys, id: Option<&Keys>) {
-        self.add_name(name, who.id);
-        for key in id.into_iter().flat_map(Keys::iter) {
-            self.spellings.insert(key.into(), who.id);
+    fn add_names(&mut self, who: &Who) {
+        self.add_name(Keys::of(&who.name), who.id);
+        if let Some(id) = &who.chosen_id {
+            for key in Keys::of(id).iter() {
+                self.spellings.insert(key.into(), who.id);
+            }
+            self.chosen_ids.insert(id.clone(), who.id);
         }
-        let id = who.chosen_id.clone();
-        self.chosen_ids.extend(id.map(|id| (id, who.id)));
     }
 
     fn add_name(&mut self, keys: Keys, user: UserId) {
@@ -242,15 +237,15 @@ impl Hub {
         from: Address,
         text: &Arc<str>,
     ) -> Outcome<Option<FreeName>> {
+        let participant = user.map(|user| self.user(user));
+        // Its own name passed the rules when it was taken, or is of the server's form.
+        if participant.is_some_and(|participant| *participant.who.name == **text) {
+            return Ok(None);
+        }
         let name = Name::new(text).map_err(|why| Reject::NameNotAllowed { why })?;
-        if let Some(participant) = user.map(|user| self.user(user)) {
-            if *participant.who.name == *name.shown {
-                return Ok(None);
-            }
-            if participant.is_named {
-                let why = NameFault::Kept;
-                return Err(Reject::NameNotAllowed { why });
-            }
+        if participant.is_some_and(|participant| participant.is_named) {
+            let why = NameFault::Kept;
+            return Err(Reject::NameNotAllowed { why });
         }
         if self.moderation.of_name(&name.keys) == Some(Measure::Ban) {
             let why = NameFault::Banned;
@@ -334,9 +329,9 @@ impl Hub {
         if id.is_empty() || id.len() > MAX_PUBLIC_ID || !id.chars().all(plain) {
             return Err(Reject::invalid(Argument::UserId, Accepted::PublicId));
         }
-        let keys = Keys::of(id);
+        let keys = unreserved(id).ok_or(Reject::UserIdTaken)?;
         let is_banned = self.moderation.of_name(&keys) == Some(Measure::Ban);
-        refuse_if(is_reserved(id) || is_banned, Reject::UserIdTaken)?;
+        refuse_if(is_banned, Reject::UserIdTaken)?;
         let holders = self.yielding(&keys, None, from);
         yielding.extend(holders.map_err(|_| Reject::UserIdTaken)?);
         Ok(Some(Box::from(&**id)))

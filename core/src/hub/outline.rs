@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, UserId};
+use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, TimerKind, UserId};
 
 use super::Hub;
 use crate::participant::Participant;
 use crate::room::{Kind, Room};
-use crate::timer::TimerKind;
 
 /// The kind of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

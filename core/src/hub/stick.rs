@@ -1,11 +1,11 @@
 //! The talking stick in the Hub: transitions and their events.
 
-use chat_types::{Body, Epoch, Reply, RoomId, Span, UserId};
+use chat_types::{Body, Epoch, Reply, RoomId, Span, StickMove, UserId};
 
 use super::Hub;
 use super::deadlines::number_behind;
 use super::speech::check_grant;
-use crate::counters::{ReleaseCause, StickMove};
+use crate::counters::ReleaseCause;
 use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::{Claim, GivenUp};
 use crate::timer::Timer;

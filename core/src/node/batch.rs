@@ -19,7 +19,7 @@ impl Node {
         }
         self.propose_step();
         // Any entry advances the clock. A tick is needed only if there is no other entry.
-        if self.proposed.is_empty() && self.hub.poll_timeout().is_some_and(|due| due <= now) {
+        if self.proposed.is_empty() && self.hub.next_timer(now).is_some() {
             self.proposed.push_back((Origin::Node, Entry::Tick));
         }
         let room = self.hub.config().max_batch as usize;

@@ -129,18 +129,18 @@ impl Addresses {
         let Some(rate) = self.rate else {
             return Ok(());
         };
-        self.make_space(now, from, rate)?;
-        let full_at = self.full_at.get(&from).copied().unwrap_or_default();
-        self.full_at.insert(from, rate.take(full_at, now)?);
+        if let Some(full_at) = self.full_at.get_mut(&from) {
+            *full_at = rate.take(*full_at, now)?;
+            return Ok(());
+        }
+        self.make_space(now, rate)?;
+        self.full_at.insert(from, rate.take(Time(0), now)?);
         Ok(())
     }
 
     /// Frees space for a new bucket. A bucket that is full again need not be stored; each call
     /// examines a few.
-    fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Outcome<()> {
-        if self.full_at.contains_key(&from) {
-            return Ok(());
-        }
+    fn make_space(&mut self, now: Time, rate: Rate) -> Outcome<()> {
         let next = self.full_at.range(self.hand..).take(SWEEP);
         let next: Vec<(Address, Time)> = next.map(|(address, at)| (*address, *at)).collect();
         self.hand = match next.last() {

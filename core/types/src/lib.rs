@@ -1,10 +1,12 @@
 //! Types that the chat server and its judges share: instants, spans, ids, events and gaps, calls and
 //! their answers, pages, entries of the journal, operators' acts, what operators and members read, the codes of
-//! refusals, the configuration with every limit, the kinds of breaks, whether a journal is whole, and the
+//! refusals, the configuration with every limit, the kinds of breaks and timers, the moves of a stick,
+//! whether a journal is whole, and the
 //! function that folds words into a hash. None of them decides anything.
 
 mod call;
 mod command;
+mod counted;
 mod event;
 mod id;
 mod listed;
@@ -18,6 +20,7 @@ pub mod reject;
 pub use call::{Call, Earlier, Read, Reader, Ticket};
 pub use command::{BreakKind, Caller, Command, Continuity, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
+pub use counted::{StickMove, TimerKind};
 pub use event::{
     Attendance, Body, EVENTS, EndReason, Event, Gap, LostRange, Membership, NoticeKind, StickLoss,
     Who,

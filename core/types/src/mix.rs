@@ -30,7 +30,9 @@ pub fn mix_lanes<const LANES: usize>(states: [u64; LANES], bytes: &[u8]) -> [u64
         let mut word = [0; 8];
         word.copy_from_slice(chunk);
         let word = u64::from_le_bytes(word);
-        states = states.map(|state| mix(state, word));
+        for state in &mut states {
+            *state = mix(*state, word);
+        }
     }
     let rest = chunks.remainder();
     let mut word = [0; 8];

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Time};
+use rustc_hash::FxHashMap;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
@@ -44,11 +45,13 @@ pub(crate) struct Auditor {
     admission: Admission,
     pub(crate) tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: BTreeMap<Room, u64>,
+    shown: FxHashMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The instant of the record that is processed.
     at: Time,
+    /// The participants whose inboxes the last entry made grow.
+    pub(crate) grown: Vec<User>,
     /// The position of the last entry.
     position: u64,
     /// The instant up to which nothing was late.
@@ -116,54 +119,48 @@ impl Auditor {
     }
 
     /// Processes one record.
-    pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
-        let at = record.at();
-        if !matches!(record, ServerRecord::Excused { .. }) {
+    pub(crate) fn record(&mut self, at: Time, record: &ServerRecord<'_>) {
+        if !matches!(record, ServerRecord::Excused) {
             self.look_for_late(at);
         }
         match *record {
-            ServerRecord::Asked {
-                ticket, from, ask, ..
-            } => self.handle_call(ticket, from, ask),
-            ServerRecord::Seeded { seed, .. } => self.model.seed = seed,
+            ServerRecord::Asked { ticket, from, ask } => self.handle_call(ticket, from, ask),
+            ServerRecord::Seeded { seed } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
-                at,
-                since,
+                at: written_at,
                 entry,
                 ticket,
                 said,
                 posted,
             } => {
                 self.model.collect_posted(posted.is_some());
-                self.committed((position, at), since, (entry, ticket, said));
+                self.committed((position, written_at), at, (entry, ticket, said));
                 self.compare_posted(posted);
             }
-            ServerRecord::LogBusy { busy, .. } => self.log_busy(busy),
-            ServerRecord::LogHas { .. } => self.log_has(),
-            ServerRecord::Admitted { ticket, .. } => self.admitted(ticket),
-            ServerRecord::GivenBack { ticket, .. } => self.given_back(ticket),
-            ServerRecord::Lease { held, .. } => self.has_lease = held,
-            ServerRecord::Answered {
-                ticket, outcome, ..
-            } => self.answered(ticket, outcome),
-            ServerRecord::StreamOpened { ticket, cursor, .. } => self.opened(ticket, cursor),
-            ServerRecord::Pushed { ticket, page, .. } => self.handle_push(ticket, page),
-            ServerRecord::Noticed { ticket, notice, .. } => self.handle_notice(ticket, notice),
-            ServerRecord::StreamWritable {
-                ticket, writable, ..
-            } => self.in_flight.writable(at, ticket, writable),
-            ServerRecord::StreamEnded { ticket, .. } => self.stream_ended(ticket),
-            ServerRecord::Gone { ticket, .. } => self.gone(ticket),
-            ServerRecord::Appending { batch, .. } => self.handle_append(batch),
-            ServerRecord::AppendFailed { .. } => self.append_failed(),
-            ServerRecord::AppendUnknown { .. } => self.pipeline.is_halted = true,
-            ServerRecord::Woken { .. } => self.woken(),
-            ServerRecord::Excused { .. } => self.excused_at = at,
-            ServerRecord::ClockStepped { .. } => {
+            ServerRecord::LogBusy { busy } => self.log_busy(busy),
+            ServerRecord::LogHas => self.log_has(),
+            ServerRecord::Admitted { ticket } => self.admitted(ticket),
+            ServerRecord::GivenBack { ticket } => self.given_back(ticket),
+            ServerRecord::Lease { held } => self.has_lease = held,
+            ServerRecord::Answered { ticket, outcome } => self.answered(ticket, outcome),
+            ServerRecord::StreamOpened { ticket, cursor } => self.opened(ticket, cursor),
+            ServerRecord::Pushed { ticket, page } => self.handle_push(ticket, page),
+            ServerRecord::Noticed { ticket, notice } => self.handle_notice(ticket, notice),
+            ServerRecord::StreamWritable { ticket, writable } => {
+                self.in_flight.writable(at, ticket, writable);
+            }
+            ServerRecord::StreamEnded { ticket } => self.stream_ended(ticket),
+            ServerRecord::Gone { ticket } => self.gone(ticket),
+            ServerRecord::Appending { batch } => self.handle_append(batch),
+            ServerRecord::AppendFailed => self.append_failed(),
+            ServerRecord::AppendUnknown => self.pipeline.is_halted = true,
+            ServerRecord::Woken => self.woken(),
+            ServerRecord::Excused => self.excused_at = at,
+            ServerRecord::ClockStepped => {
                 self.pipeline.stepped_at.get_or_insert(at);
             }
-            ServerRecord::Crashed { .. } => self.handle_crash(),
+            ServerRecord::Crashed => self.handle_crash(),
             ServerRecord::Redecided {
                 position,
                 before,
@@ -179,13 +176,13 @@ impl Auditor {
                 self.differ(difference);
             }
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
-                self.handle_damage(record);
+                self.handle_damage(at, record);
             }
-            ServerRecord::Stopping { .. } => self.pipeline.is_stopping = true,
-            ServerRecord::Finished { .. } => self.handle_finish(),
-            ServerRecord::Restarted {
-                config, continuity, ..
-            } => self.handle_restart(config, continuity),
+            ServerRecord::Stopping => self.pipeline.is_stopping = true,
+            ServerRecord::Finished => self.handle_finish(at),
+            ServerRecord::Restarted { config, continuity } => {
+                self.handle_restart(at, config, continuity);
+            }
         }
     }
 
@@ -280,14 +277,13 @@ impl Auditor {
         Difference::Batch { owed, seen }
     }
 
-    /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
-    /// grew.
+    /// Processes one entry, which has effect from `since` on.
     pub(crate) fn committed(
         &mut self,
         (position, at): (u64, Time),
         since: Time,
         (entry, ticket, said): (&Entry, Option<Ticket>, Result<&Reply, Refusal>),
-    ) -> Vec<User> {
+    ) {
         self.at = at;
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
@@ -334,8 +330,8 @@ impl Auditor {
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
-        let grown = self.model.take_grown();
-        for &user in &grown {
+        self.model.take_grown(&mut self.grown);
+        for &user in &self.grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(since, check);
             }
@@ -344,7 +340,6 @@ impl Auditor {
         if self.pipeline.in_flight.is_empty() {
             self.notices_leave(since);
         }
-        grown
     }
 
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its
@@ -492,7 +487,7 @@ impl Auditor {
     }
 
     /// A recovery read a damaged journal, or refused it.
-    fn handle_damage(&mut self, record: &ServerRecord<'_>) {
+    fn handle_damage(&mut self, at: Time, record: &ServerRecord<'_>) {
         self.tally.add(Comparison::Damaged);
         // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
         // may have lost those to which no answer has left.

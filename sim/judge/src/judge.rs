@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
@@ -30,7 +31,7 @@ pub struct Judge {
     /// With several servers: the judge of who owns their log, and whether they agree.
     cluster: Option<Box<ClusterJudge>>,
     /// The client of each participant.
-    owners: BTreeMap<User, Agent>,
+    owners: FxHashMap<User, Agent>,
 }
 
 /// The source of the facts that a run is judged by.
@@ -70,8 +71,8 @@ impl Observer for Judge {
     fn observe(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Client(record) => self.record_client(record),
-            RunEvent::World(record) => self.record_world(record),
-            RunEvent::Server(record) => self.record_server(record),
+            RunEvent::World(at, record) => self.record_world(at, record),
+            RunEvent::Server(at, record) => self.record_server(at, record),
             RunEvent::Cluster(at, fact) => self.record_cluster(at, fact),
             RunEvent::Network(..)
             | RunEvent::Fault(..)
@@ -99,12 +100,11 @@ impl Judge {
         }
     }
 
-    fn record_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, at: Time, record: &WorldRecord<'_>) {
         let Method::Audit(auditor) = &mut self.method else {
             return;
         };
         if let WorldRecord::Sizes {
-            at,
             sizes,
             lists,
             archived,
@@ -121,17 +121,17 @@ impl Judge {
         }
     }
 
-    fn record_server(&mut self, record: &ServerRecord<'_>) {
+    fn record_server(&mut self, at: Time, record: &ServerRecord<'_>) {
         if self.findings.is_closed {
             return;
         }
         if let Method::Audit(auditor) = &mut self.method {
-            auditor.record(record);
+            auditor.record(at, record);
             self.findings.add_found(auditor.found.take());
         } else if let Method::Live(live) = &mut self.method
             && let Some(reconciler) = &mut live.reconciler
         {
-            reconciler.record(record);
+            reconciler.record(at, record);
             self.findings.add_found(reconciler.auditor.found.take());
         }
     }
@@ -184,7 +184,7 @@ impl Judge {
             method,
             findings: Findings::new(plan),
             cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
-            owners: BTreeMap::new(),
+            owners: FxHashMap::default(),
         }
     }
 
@@ -281,23 +281,22 @@ mod tests {
     fn sizes_are_not_judged_after_a_difference() {
         let mut judge = Judge::new(&plan());
         let entry = Entry::Tick;
-        judge.observe_server(&ServerRecord::Committed {
+        let committed = ServerRecord::Committed {
             position: 7,
             at: Time(0),
-            since: Time(0),
             entry: &entry,
             ticket: None,
             said: Ok(&Reply::Done),
             posted: None,
-        });
+        };
+        judge.observe_server(Time(0), &committed);
         assert!(judge.violated());
-        let sizes = [("rooms", 1, 10)];
-        judge.observe_world(&WorldRecord::Sizes {
-            at: Time(2),
-            sizes: &sizes,
+        let sizes = WorldRecord::Sizes {
+            sizes: &[("rooms", 1, 10)],
             lists: None,
             archived: false,
-        });
+        };
+        judge.observe_world(Time(2), &sizes);
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();
         assert_eq!(properties, ["durability"]);

@@ -100,16 +100,16 @@ impl Observer for Metrics {
     fn observe(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Client(record) => self.record_client(record),
-            RunEvent::World(WorldRecord::Ended { at }) => self.end_waits(*at),
-            RunEvent::World(WorldRecord::Healed { at }) => {
-                self.healed_at.get_or_insert(*at);
+            RunEvent::World(at, WorldRecord::Ended) => self.end_waits(at),
+            RunEvent::World(at, WorldRecord::Healed) => {
+                self.healed_at.get_or_insert(at);
             }
             RunEvent::Committed(took) => self.measured.of(Metric::CommitLatency).record(took.0),
             RunEvent::Arrived(agent, persona) => self.groups.arrive(agent, persona),
-            RunEvent::World(_)
+            RunEvent::World(..)
             | RunEvent::Network(..)
             | RunEvent::Fault(..)
-            | RunEvent::Server(_)
+            | RunEvent::Server(..)
             | RunEvent::Cluster(..) => {}
         }
     }

@@ -48,7 +48,7 @@ pub(crate) struct Model {
     handles: FxHashMap<SecretHash, User>,
     readers: FxHashMap<SecretHash, User>,
     /// The participants by the keys of their display names and chosen public ids. // 5.3, 5.4
-    names: BTreeMap<String, User>,
+    names: FxHashMap<String, User>,
     rooms: Table<RoomState>,
     /// The live named rooms by the folded forms of their names. // 5.3
     room_names: BTreeMap<String, Room>,
@@ -57,7 +57,7 @@ pub(crate) struct Model {
     pub(crate) seed: u64,
     position: u64,
     /// The number of registered participants of each address.
-    by_address: BTreeMap<u64, u32>,
+    by_address: FxHashMap<u64, u32>,
     measures: StoredMeasures,
     reports: VecDeque<Report>,
     deadlines: Deadlines,
@@ -152,16 +152,17 @@ impl Model {
         }
     }
 
-    /// Participants whose inboxes grew since the last call, each once, in ascending number.
-    pub(crate) fn take_grown(&mut self) -> Vec<User> {
-        let mut grown = std::mem::take(&mut self.grown);
+    /// Replaces these by the participants whose inboxes grew since the last call, each once, in
+    /// ascending number.
+    pub(crate) fn take_grown(&mut self, grown: &mut Vec<User>) {
+        grown.clear();
+        std::mem::swap(&mut self.grown, grown);
         grown.sort_unstable();
         // Participants forgotten meanwhile have no inbox.
         grown.retain(|user| match self.participants.get_mut(user.0) {
             Some(participant) => std::mem::take(&mut participant.grown),
             None => false,
         });
-        grown
     }
 
     /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.

@@ -150,7 +150,7 @@ impl Reconciler {
     }
 
     /// Compares what clients received with an entry of the journal.
-    pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
+    pub(crate) fn record(&mut self, now: Time, record: &ServerRecord<'_>) {
         let ServerRecord::Committed {
             position,
             at,
@@ -159,14 +159,14 @@ impl Reconciler {
             ..
         } = *record
         else {
-            return self.auditor.record(record);
+            return self.auditor.record(now, record);
         };
         let before = self.caller(entry);
         if *entry == Entry::Stepped {
             self.leave_held_unjudged();
         }
         let committed = (entry, None, said);
-        let grown = self.auditor.committed((position, at), at, committed);
+        self.auditor.committed((position, at), at, committed);
         if let Some(found) = &mut self.auditor.found {
             found.at = Time(found.at.since(self.began).0);
             return;
@@ -204,7 +204,8 @@ impl Reconciler {
         // What a reader acknowledges changes its gaps.
         let implied = entry.implied().into_iter();
         let reads = implied.filter(|(_, implied)| matches!(implied, Implied::Read { .. }));
-        for user in grown.into_iter().chain(reads.map(|(user, _)| user)) {
+        let grown = std::mem::take(&mut self.auditor.grown).into_iter();
+        for user in grown.chain(reads.map(|(user, _)| user)) {
             self.compare(user, position);
         }
     }

@@ -108,6 +108,13 @@ impl RunJudge {
 impl Observer for RunJudge {
     fn observe(&mut self, event: RunEvent<'_>) {
         self.judge.observe(event);
-        self.metrics.observe(event);
+        // No metric is of the server's acts, which are most events.
+        if !matches!(event, RunEvent::Server(..)) {
+            self.metrics.observe(event);
+        }
+    }
+
+    fn sees_traffic(&self) -> bool {
+        false
     }
 }

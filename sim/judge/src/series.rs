@@ -391,14 +391,14 @@ impl SeriesRecorder {
 impl Observer for SeriesRecorder {
     fn observe(&mut self, event: RunEvent<'_>) {
         let refused = self.metrics.refused();
-        if let RunEvent::Client(_) | RunEvent::World(_) = event {
+        if let RunEvent::Client(_) | RunEvent::World(..) = event {
             self.metrics.observe(event);
             self.measure();
         }
         if let RunEvent::Client(record) = event {
             self.record_client(record, refused);
-        } else if let RunEvent::World(record) = event {
-            self.record_world(record);
+        } else if let RunEvent::World(at, record) = event {
+            self.record_world(at, record);
         }
     }
 }
@@ -438,25 +438,25 @@ impl SeriesRecorder {
         }
     }
 
-    fn record_world(&mut self, record: &WorldRecord<'_>) {
+    fn record_world(&mut self, at: Time, record: &WorldRecord<'_>) {
         match *record {
-            WorldRecord::Ended { at } => self.ended = self.ended.max(at.since(START)),
-            WorldRecord::StartRefused { at, why } => {
+            WorldRecord::Ended => self.ended = self.ended.max(at.since(START)),
+            WorldRecord::StartRefused { why } => {
                 let words =
                     format!("the server is down until an operator brings a sound copy: {why}");
                 self.begin_fault(at, START_REFUSED, words);
             }
-            WorldRecord::Restarted { at } => self.end_fault(at, START_REFUSED),
-            WorldRecord::FaultMade { at, name } => {
+            WorldRecord::Restarted => self.end_fault(at, START_REFUSED),
+            WorldRecord::FaultMade { name } => {
                 self.begin_fault(at, name, "by the nemesis".to_owned());
             }
-            WorldRecord::FaultMended { at, name } => self.end_fault(at, name),
+            WorldRecord::FaultMended { name } => self.end_fault(at, name),
             WorldRecord::Down { .. }
             | WorldRecord::Cluster { .. }
             | WorldRecord::ClockJumped { .. }
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::Operated { .. }
-            | WorldRecord::Healed { .. }
+            | WorldRecord::Healed
             | WorldRecord::Sizes { .. } => {}
         }
     }

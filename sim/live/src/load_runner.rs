@@ -344,7 +344,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.at(now + self.plan.liveness, Wakeup::End);
         self.end_faults();
         self.timeline.healed_at = Some(now.since(START));
-        self.metrics.observe_world(&WorldRecord::Healed { at: now });
+        self.metrics.observe_world(now, &WorldRecord::Healed);
         self.drain_all(now);
     }
 
@@ -388,7 +388,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         if self.phase != Phase::Over {
             self.phase = Phase::Over;
             self.timeline.ended_at = now.since(START);
-            self.metrics.observe_world(&WorldRecord::Ended { at: now });
+            self.metrics.observe_world(now, &WorldRecord::Ended);
         }
     }
 }

@@ -134,45 +134,42 @@ chat_types::listed! {
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum WorldRecord<'a> {
     /// The server went down.
-    Down { at: Time, how: Outage },
+    Down { how: Outage },
     /// The server has restarted.
-    Restarted { at: Time },
+    Restarted,
     /// The server's clock jumped ahead.
-    ClockJumped { at: Time, by: Span },
+    ClockJumped { by: Span },
     /// Something happened to one of several servers; without one, to their log.
     Cluster {
-        at: Time,
         server: Option<u32>,
         what: ClusterEvent,
     },
     /// A stored file was damaged.
-    DiskDamaged { at: Time, damage: &'a str },
+    DiskDamaged { damage: &'a str },
     /// The server refused to start from damaged files.
-    StartRefused { at: Time, why: &'a str },
+    StartRefused { why: &'a str },
     /// An operator's act took effect: `verb` is mute, unmute, kick, close or ban.
     Operated {
-        at: Time,
         verb: &'a str,
         user: Option<User>,
         room: Option<Room>,
     },
     /// The nemesis of a live run made a fault of this name.
-    FaultMade { at: Time, name: &'a str },
+    FaultMade { name: &'a str },
     /// The nemesis mended it.
-    FaultMended { at: Time, name: &'a str },
+    FaultMended { name: &'a str },
     /// All faults and losses ended: the liveness phase begins.
-    Healed { at: Time },
+    Healed,
     /// Sizes of the server's collections (name, size, limit), and the lists that operators read,
     /// where they were read.
     Sizes {
-        at: Time,
         sizes: &'a [(&'static str, u64, u64)],
         lists: Option<&'a [Listed]>,
         /// Whether the lists have the rooms as an archive takes them, too.
         archived: bool,
     },
     /// The run is over.
-    Ended { at: Time },
+    Ended,
 }
 
 /// What happens to one of several servers, or to the log that they share.
@@ -324,14 +321,14 @@ pub enum FaultRecord {
 pub enum RunEvent<'a> {
     /// An action or an observation of a client.
     Client(&'a Record<'a>),
-    /// A report of the world.
-    World(&'a WorldRecord<'a>),
+    /// A report of the world, at this instant.
+    World(Time, &'a WorldRecord<'a>),
     /// Traffic of a client, at this instant of the world's clock.
     Network(Time, Agent, &'a NetworkRecord),
     /// What a fault did, at this instant.
     Fault(Time, &'a FaultRecord),
-    /// An act of the server.
-    Server(&'a ServerRecord<'a>),
+    /// An act of the server, at this instant of its clock.
+    Server(Time, &'a ServerRecord<'a>),
     /// A fact about several servers and their log.
     Cluster(Time, &'a ClusterFact),
     /// A batch was committed in this time.
@@ -346,9 +343,14 @@ pub trait Observer {
     /// Receives an event.
     fn observe(&mut self, event: RunEvent<'_>);
 
+    /// Whether it uses records of traffic, which are a third of all. Else it need not receive any.
+    fn sees_traffic(&self) -> bool {
+        true
+    }
+
     /// Reports what the world did.
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.observe(RunEvent::World(record));
+    fn observe_world(&mut self, at: Time, record: &WorldRecord<'_>) {
+        self.observe(RunEvent::World(at, record));
     }
 
     /// Reports traffic.
@@ -357,8 +359,8 @@ pub trait Observer {
     }
 
     /// Reports an act of the server.
-    fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        self.observe(RunEvent::Server(record));
+    fn observe_server(&mut self, at: Time, record: &ServerRecord<'_>) {
+        self.observe(RunEvent::Server(at, record));
     }
 }
 
@@ -368,6 +370,11 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
         if let Some(observer) = self {
             observer.observe(event);
         }
+    }
+
+    fn sees_traffic(&self) -> bool {
+        self.as_ref()
+            .is_some_and(|observer| observer.sees_traffic())
     }
 }
 
@@ -386,5 +393,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn observe(&mut self, event: RunEvent<'_>) {
         self.0.observe(event);
         self.1.observe(event);
+    }
+
+    fn sees_traffic(&self) -> bool {
+        self.0.sees_traffic() || self.1.sees_traffic()
     }
 }

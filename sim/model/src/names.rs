@@ -1,6 +1,4 @@
-//! The closed lists of names that scenarios and results use: properties, and the core's timers and
-//! transitions of sticks. A test in `sim-world`, which depends on the core, compares the last two with
-//! the core's own lists.
+//! The properties, which scenarios and results name.
 
 use serde::Serialize;
 
@@ -134,28 +132,6 @@ pub fn properties_of(servers: u32) -> Vec<&'static str> {
 pub const PROPERTIES: [&str; Property::ALL.len()] = *Property::NAMES
     .first_chunk()
     .expect("each variant has a name");
-
-/// Every kind of timer of the server.
-pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];
-
-/// Every transition of a stick or of a claim on it.
-pub const STICK_MOVES: [&str; 15] = [
-    "granted_at_once",
-    "queued",
-    "granted_from_line",
-    "expired",
-    "released_by_push",
-    "released_by_reset",
-    "released_by_leave",
-    "released_by_away",
-    "released_by_mute",
-    "released_by_kick",
-    "withdrawn_by_reset",
-    "withdrawn_by_leave",
-    "withdrawn_by_away",
-    "withdrawn_by_mute",
-    "withdrawn_by_kick",
-];
 
 #[cfg(test)]
 mod tests {

@@ -61,8 +61,8 @@ impl Observer for PointCounter {
     fn observe(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Client(record) => self.record_client(record),
-            RunEvent::World(record) => self.record_world(record),
-            RunEvent::Server(_)
+            RunEvent::World(_, record) => self.record_world(record),
+            RunEvent::Server(..)
             | RunEvent::Network(..)
             | RunEvent::Fault(..)
             | RunEvent::Cluster(..)
@@ -76,7 +76,7 @@ impl PointCounter {
     fn record_world(&mut self, record: &WorldRecord<'_>) {
         match record {
             WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
-            WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + *by,
+            WorldRecord::ClockJumped { by } => self.jumped = self.jumped + *by,
             WorldRecord::Operated { verb, .. } => {
                 self.reach_if(*verb == "ban", Point::Banned);
                 self.reach_if(*verb == "unban", Point::Unbanned);
@@ -85,14 +85,14 @@ impl PointCounter {
                 let is_later = matches!(what, ClusterEvent::BecameOwner { epoch } if *epoch > 1);
                 self.reach_if(is_later, Point::OwnerChanged);
             }
-            WorldRecord::Restarted { .. }
+            WorldRecord::Restarted
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::StartRefused { .. }
             | WorldRecord::FaultMade { .. }
             | WorldRecord::FaultMended { .. }
-            | WorldRecord::Healed { .. }
+            | WorldRecord::Healed
             | WorldRecord::Sizes { .. }
-            | WorldRecord::Ended { .. } => {}
+            | WorldRecord::Ended => {}
         }
     }
 

@@ -175,19 +175,16 @@ impl Observer for RunLog {
                     ..entry(record.at, Some(record.agent), what)
                 }
             }
-            RunEvent::World(record) => {
-                let (at, what) = world(record);
-                Entry {
-                    said: words::world(record).map(|words| ("", words)),
-                    ..entry(at, None, what)
-                }
-            }
+            RunEvent::World(at, record) => Entry {
+                said: words::world(record).map(|words| ("", words)),
+                ..entry(at, None, world(record))
+            },
             RunEvent::Network(at, agent, record) => {
                 self.network(here, (at, agent), record);
                 entry(at, Some(agent), Logged::Network(*record))
             }
             RunEvent::Fault(at, record) => entry(at, None, Logged::Fault(record.clone())),
-            RunEvent::Server(_)
+            RunEvent::Server(..)
             | RunEvent::Cluster(..)
             | RunEvent::Committed(_)
             | RunEvent::Arrived(..) => return,
@@ -367,20 +364,20 @@ impl Recipient {
     }
 }
 
-fn world(record: &WorldRecord<'_>) -> (Time, Logged) {
+fn world(record: &WorldRecord<'_>) -> Logged {
     match *record {
-        WorldRecord::Down { at, how } => (at, Logged::Down(how)),
-        WorldRecord::Restarted { at } => (at, Logged::Restarted),
-        WorldRecord::ClockJumped { at, by } => (at, Logged::ClockJumped(by)),
-        WorldRecord::Cluster { at, server, what } => (at, Logged::Cluster(server, what)),
-        WorldRecord::Healed { at } => (at, Logged::Healed),
-        WorldRecord::Ended { at } => (at, Logged::Ended),
-        WorldRecord::DiskDamaged { at, .. }
-        | WorldRecord::StartRefused { at, .. }
-        | WorldRecord::Operated { at, .. }
-        | WorldRecord::FaultMade { at, .. }
-        | WorldRecord::FaultMended { at, .. }
-        | WorldRecord::Sizes { at, .. } => (at, Logged::Said),
+        WorldRecord::Down { how } => Logged::Down(how),
+        WorldRecord::Restarted => Logged::Restarted,
+        WorldRecord::ClockJumped { by } => Logged::ClockJumped(by),
+        WorldRecord::Cluster { server, what } => Logged::Cluster(server, what),
+        WorldRecord::Healed => Logged::Healed,
+        WorldRecord::Ended => Logged::Ended,
+        WorldRecord::DiskDamaged { .. }
+        | WorldRecord::StartRefused { .. }
+        | WorldRecord::Operated { .. }
+        | WorldRecord::FaultMade { .. }
+        | WorldRecord::FaultMended { .. }
+        | WorldRecord::Sizes { .. } => Logged::Said,
     }
 }
 
@@ -393,7 +390,7 @@ mod tests {
         let mut log = RunLog::default();
         let restarts = |log: &mut RunLog, from: u64, to: u64| {
             for at in (from..to).map(Time) {
-                log.observe_world(&WorldRecord::Restarted { at });
+                log.observe_world(at, &WorldRecord::Restarted);
             }
         };
         restarts(&mut log, 0, 3);

@@ -37,93 +37,75 @@ pub struct NextNumbers {
     pub places: BTreeMap<Room, [u64; 2]>,
 }
 
-/// An act of the server, or an event at its border.
+/// An act of the server, or an event at its border, at an instant of its clock.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum ServerRecord<'a> {
     /// A call arrived at the server, from this address.
     Asked {
-        at: Time,
         ticket: Ticket,
         from: u64,
         ask: &'a Arc<Call>,
     },
     /// The seed of the server's draws, which its first entry sets. It precedes that entry.
-    Seeded { at: Time, seed: u64 },
+    Seeded { seed: u64 },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `at` is the
-    /// entry's time, and `since` when it took effect: a server that shares a log writes the time of
-    /// a batch before the log has it. `ticket` is the call that the entry decides; none for an entry
-    /// of the server itself. `posted` are the events of all rooms that it caused, in order, with their
-    /// instants; none where they are unknown.
+    /// entry's time: a server that shares a log writes the time of a batch before the log has it.
+    /// `ticket` is the call that the entry decides; none for an entry of the server itself. `posted` are
+    /// the events of all rooms that it caused, in order, with their instants; none where they are unknown.
     Committed {
         position: u64,
         at: Time,
-        since: Time,
         entry: &'a Entry,
         ticket: Option<Ticket>,
         said: Result<&'a Reply, Refusal>,
         posted: Option<&'a [Arc<Event>]>,
     },
     /// A batch was formed, and its append began.
-    Appending { at: Time, batch: &'a [BatchEntry] },
+    Appending { batch: &'a [BatchEntry] },
     /// The append of a batch failed: none of its entries took effect. Its calls were refused.
-    AppendFailed { at: Time },
+    AppendFailed,
     /// The outcome of an append is unknown: until it is known, nothing takes effect.
-    AppendUnknown { at: Time },
+    AppendUnknown,
     /// Whether a record that is no batch is on its way into the shared log. Batches wait for it.
-    LogBusy { at: Time, busy: bool },
+    LogBusy { busy: bool },
     /// The record that was on its way is in the shared log, a batch or not. Answers that waited for
     /// it leave.
-    LogHas { at: Time },
+    LogHas,
     /// The server admits this call, which waited for the shared log.
-    Admitted { at: Time, ticket: Ticket },
+    Admitted { ticket: Ticket },
     /// The server did not answer this call, which waited for the shared log, and gave it back to be
     /// repeated at the next owner.
-    GivenBack { at: Time, ticket: Ticket },
+    GivenBack { ticket: Ticket },
     /// Whether no other server can own the chat. Without that, a refusal does not exclude that an
     /// earlier attempt has taken effect.
-    Lease { at: Time, held: bool },
+    Lease { held: bool },
     /// The answer to a call left the server.
     Answered {
-        at: Time,
         ticket: Ticket,
         outcome: &'a Outcome,
     },
     /// The requested stream is open, behind this place of the inbox; none if it is closed again.
-    StreamOpened {
-        at: Time,
-        ticket: Ticket,
-        cursor: Option<u64>,
-    },
+    StreamOpened { ticket: Ticket, cursor: Option<u64> },
     /// Events left the server on a stream.
-    Pushed {
-        at: Time,
-        ticket: Ticket,
-        page: &'a Page,
-    },
+    Pushed { ticket: Ticket, page: &'a Page },
     /// A notice left the server on a stream.
     Noticed {
-        at: Time,
         ticket: Ticket,
         notice: (Room, &'a Notice),
     },
     /// The server handled its timers.
-    Woken { at: Time },
+    Woken,
     /// Whether the stream's connection accepts writes from now on.
-    StreamWritable {
-        at: Time,
-        ticket: Ticket,
-        writable: bool,
-    },
+    StreamWritable { ticket: Ticket, writable: bool },
     /// The server closed a stream.
-    StreamEnded { at: Time, ticket: Ticket },
+    StreamEnded { ticket: Ticket },
     /// The server noticed that the client of a call or of a stream disconnected.
-    Gone { at: Time, ticket: Ticket },
+    Gone { ticket: Ticket },
     /// The server went down, and every call and stream with it.
-    Crashed { at: Time },
+    Crashed,
     /// The server replayed an entry and decided it differently than before the crash.
     Redecided {
-        at: Time,
         position: u64,
         before: Result<&'a Reply, Refusal>,
         after: Result<&'a Reply, Refusal>,
@@ -132,7 +114,6 @@ pub enum ServerRecord<'a> {
     /// last acknowledged state and of the last one in the undamaged journal, `state` the one of the
     /// recovered state; none if the recovery was refused.
     RecoveredDamaged {
-        at: Time,
         damage: &'a str,
         owed: [u64; 2],
         state: Option<u64>,
@@ -141,65 +122,27 @@ pub enum ServerRecord<'a> {
     /// the first entry that the damage took, `accepted` the one of a second start after an accepted
     /// loss; none if that is refused. `next` are the numbers behind which that start goes on.
     StartRefused {
-        at: Time,
         damage: &'a str,
         whole: JournalState,
         accepted: Option<JournalState>,
         next: Option<&'a NextNumbers>,
     },
     /// The server refuses new calls from now on, and finishes admitted ones.
-    Stopping { at: Time },
+    Stopping,
     /// The server has finished all admitted calls: waiting checks and delayed answers leave now,
     /// and streams are closed.
-    Finished { at: Time },
+    Finished,
     /// The server restarted with this configuration. The entries of its journal were committed
     /// before this. It passes the numbers of a lost life if the journal is not known to be whole.
     Restarted {
-        at: Time,
         config: &'a Config,
         continuity: Continuity,
     },
-    /// What was due may be late, and is due from now on: the server's clock was set ahead to `at`, or
+    /// What was due may be late, and is due from now on: the server's clock was set ahead to it, or
     /// its process could not run until then.
-    Excused { at: Time },
+    Excused,
     /// The server noticed that its clock was set ahead by a step.
-    ClockStepped { at: Time },
-}
-
-impl ServerRecord<'_> {
-    /// When it happened, by the server's clock.
-    #[must_use]
-    pub const fn at(&self) -> Time {
-        let (Self::Asked { at, .. }
-        | Self::Seeded { at, .. }
-        | Self::Committed { since: at, .. }
-        | Self::LogBusy { at, .. }
-        | Self::LogHas { at }
-        | Self::Admitted { at, .. }
-        | Self::GivenBack { at, .. }
-        | Self::Lease { at, .. }
-        | Self::Appending { at, .. }
-        | Self::Noticed { at, .. }
-        | Self::Woken { at }
-        | Self::AppendFailed { at }
-        | Self::AppendUnknown { at }
-        | Self::Answered { at, .. }
-        | Self::StreamOpened { at, .. }
-        | Self::Pushed { at, .. }
-        | Self::StreamWritable { at, .. }
-        | Self::StreamEnded { at, .. }
-        | Self::Gone { at, .. }
-        | Self::Crashed { at }
-        | Self::Redecided { at, .. }
-        | Self::RecoveredDamaged { at, .. }
-        | Self::StartRefused { at, .. }
-        | Self::Stopping { at }
-        | Self::Finished { at }
-        | Self::Restarted { at, .. }
-        | Self::Excused { at }
-        | Self::ClockStepped { at }) = self;
-        *at
-    }
+    ClockStepped,
 }
 
 /// One entry of a batch that is being appended.

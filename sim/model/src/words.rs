@@ -42,22 +42,22 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>) -> Option<(&'static str,
 #[must_use]
 pub fn world(record: &WorldRecord<'_>) -> Option<String> {
     match record {
-        WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.name())),
-        WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
-        WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
-        WorldRecord::Cluster { server, what, .. } => {
+        WorldRecord::Down { how } => Some(format!("server down: {}", how.name())),
+        WorldRecord::Restarted => Some("server up again".to_owned()),
+        WorldRecord::ClockJumped { by } => Some(format!("server clock jumped by {by}")),
+        WorldRecord::Cluster { server, what } => {
             Some(format!("{} {}", server_name(*server), what.words()))
         }
-        WorldRecord::DiskDamaged { damage, .. } => Some(format!("disk damaged: {damage}")),
-        WorldRecord::StartRefused { why, .. } => Some(format!("server start refused: {why}")),
+        WorldRecord::DiskDamaged { damage } => Some(format!("disk damaged: {damage}")),
+        WorldRecord::StartRefused { why } => Some(format!("server start refused: {why}")),
         WorldRecord::Operated { verb, user, .. } => Some(match user {
             Some(user) => format!("operator: {verb} user_{}", user.0),
             None => format!("operator: {verb}"),
         }),
-        WorldRecord::FaultMade { name, .. } => Some(format!("fault: {name}")),
-        WorldRecord::FaultMended { name, .. } => Some(format!("mended: {name}")),
-        WorldRecord::Healed { .. } => Some("all faults healed".to_owned()),
-        WorldRecord::Sizes { .. } | WorldRecord::Ended { .. } => None,
+        WorldRecord::FaultMade { name } => Some(format!("fault: {name}")),
+        WorldRecord::FaultMended { name } => Some(format!("mended: {name}")),
+        WorldRecord::Healed => Some("all faults healed".to_owned()),
+        WorldRecord::Sizes { .. } | WorldRecord::Ended => None,
     }
 }
 

@@ -138,11 +138,11 @@ impl<W: Write> Observer for TraceWriter<W> {
                 self.write(&line);
             }
             self.count(record);
-        } else if let RunEvent::World(record) = event
+        } else if let RunEvent::World(at, record) = event
             // World records are always kept, because a crash explains much; sizes are not.
             && (self.follow.is_none() || !matches!(record, WorldRecord::Sizes { .. }))
         {
-            self.write(&TraceLine::of_world(record, self.start));
+            self.write(&TraceLine::of_world(at, record, self.start));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::Span;
+use chat_types::{Span, StickMove, TimerKind};
 use serde_json::{Value as Json, json};
 
 use super::context::Context;
@@ -19,7 +19,6 @@ use super::script::User;
 use super::tables::DrawnTime;
 use super::text::Text;
 use sim_model::draw::Shape;
-use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     ClientHarm, Fault, FaultKind, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone, OperatorAct,
@@ -150,9 +149,9 @@ impl ByKeys for Fault {
 
 words! { PointOf("a point that a run may reach") => &'static str = all names(Point::NAMES) }
 
-words! { Move("a move of a stick") => &'static str = all names(&STICK_MOVES) }
+words! { Move("a move of a stick") => &'static str = all names(StickMove::NAMES) }
 
-words! { Timer("a kind of timer") => &'static str = all names(&TIMERS) }
+words! { Timer("a kind of timer") => &'static str = all names(TimerKind::NAMES) }
 
 form! {
     /// The fault starts when the run reaches this.

@@ -79,10 +79,11 @@ pub fn observe(
         let position = hub.position().0;
         if position == 1 && matches!(entry, Entry::Started { .. }) {
             is_whole = true;
-            observer.observe_server(&ServerRecord::Seeded { at, seed });
+            observer.observe_server(at, &ServerRecord::Seeded { seed });
         }
         if is_whole {
-            observer.observe_server(&committed(position, at, entry, translate::decided(outcome)));
+            let said = translate::decided(outcome);
+            observer.observe_server(at, &committed(position, at, entry, said));
         }
     };
     let recovered = walk(bundle, &mut look)?;
@@ -101,7 +102,6 @@ fn committed<'e>(
     ServerRecord::Committed {
         position,
         at,
-        since: at,
         entry,
         ticket: None,
         said,
@@ -276,7 +276,7 @@ impl<'r> Replay<'r> {
         {
             let mut judge = Judge::of_journal(&plan(config));
             let seed = self.seed;
-            judge.observe_server(&ServerRecord::Seeded { at, seed });
+            judge.observe_server(at, &ServerRecord::Seeded { seed });
             self.judge = Some(judge);
         } else {
             self.found.unjudged = Some(format!(

@@ -33,8 +33,8 @@ pub enum Action {
     OpenStream {
         /// The number of this opening.
         stream: u32,
-        /// The identity of the reader.
-        who: Credential,
+        /// The number that determined the reader's handle.
+        secret: u64,
         /// The last event that the client has, which the opening may leave out.
         after: u64,
         /// How it is opened, with the secret by which it reads.
@@ -55,16 +55,10 @@ pub enum Action {
 
 /// The identity under which a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// A new one: the call registers. `secret` determines the handle, so that all attempts of one
-    /// registration create the same one.
-    New {
-        /// The number that determines the handle.
-        secret: u64,
-    },
-    /// The participant registered with this secret.
-    Handle {
-        /// The number that determined the handle.
-        secret: u64,
-    },
+pub struct Credential {
+    /// The number that determines the handle, so that all attempts of one registration create the
+    /// same one.
+    pub secret: u64,
+    /// Whether the identity is a new one, which the call registers.
+    pub is_new: bool,
 }

@@ -6,7 +6,7 @@ use sim_model::history::{ClientEvent, Observer};
 use sim_model::protocol::{CallId, Code, Command, Op, OpKind, Outcome, Refusal, Reply, Response};
 
 use super::calls::{Call, Stage};
-use super::{Action, Activity, Credential, VirtualUser};
+use super::{Action, Activity, VirtualUser};
 
 impl VirtualUser {
     /// Handles the final answer of a call.
@@ -80,8 +80,7 @@ impl VirtualUser {
         }
         let (id, op) = (call.id, &call.op);
         self.record(now, ClientEvent::Abandoned { call: id, op }, o);
-        let registering = matches!(call.who, Credential::New { .. });
-        if registering && self.user.is_none() && !self.calls.are_registering() {
+        if call.who.is_new && self.user.is_none() && !self.calls.are_registering() {
             // The registration may have taken effect. A new attempt uses another secret, and so
             // creates another handle.
             self.secret = self.draw.bits();

@@ -96,8 +96,7 @@ impl Calls {
 
     /// Whether a call in flight may still register the client.
     pub(super) fn are_registering(&self) -> bool {
-        let mut open = self.open.iter();
-        open.any(|call| matches!(call.who, Credential::New { .. }))
+        self.open.iter().any(|call| call.who.is_new)
     }
 
     /// The number of the next call.

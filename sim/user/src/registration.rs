@@ -10,7 +10,7 @@ use super::calls::Call;
 use super::flow::Pace;
 use super::inbox::Inbox;
 use super::rooms::Rooms;
-use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
+use super::{Action, Activity, Script, VirtualUser, names, texts};
 
 /// The number of other names that a client tries in its life.
 const MOST_NAMES: u32 = 16;
@@ -221,12 +221,11 @@ impl VirtualUser {
             Script::Manual { stream } => *stream,
         };
         if wanted {
-            let secret = self.secret;
             let stream = self.stream.open(now, &self.client);
             let after = self.cursor_to_pass();
             self.actions.push_back(Action::OpenStream {
                 stream,
-                who: Credential::Handle { secret },
+                secret: self.secret,
                 after,
                 opening: Opening {
                     by: opening.by.or(Some(self.profile.stream_by)),

@@ -155,11 +155,9 @@ impl VirtualUser {
         (intended, op): (Time, Op),
         o: &mut impl Observer,
     ) -> CallId {
-        let secret = self.secret;
-        let who = if op.kind().registers() && self.user.is_none() {
-            Credential::New { secret }
-        } else {
-            Credential::Handle { secret }
+        let who = Credential {
+            secret: self.secret,
+            is_new: op.kind().registers() && self.user.is_none(),
         };
         let previous = std::mem::replace(&mut self.last_key, key);
         if self.habits.stray.is_possible() {
@@ -264,7 +262,7 @@ impl VirtualUser {
                 reason: reason.clone(),
             }),
             Verb::Break { kind, excuse } => Op::Command(Command::TakeBreak {
-                kind: kind.unwrap_or_else(|| self.any_break()),
+                kind: kind.or_else(|| self.draw.pick(BreakKind::ALL))?,
                 excuse: excuse.clone(),
             }),
             Verb::Mood => Op::by_handle(Read::Mood),
@@ -299,12 +297,6 @@ impl VirtualUser {
     fn called_in_line(&self, name: &Option<Arc<str>>) -> Option<Arc<str>> {
         let is_named = self.profile.names != Naming::Unnamed || name.is_some();
         is_named.then(|| self.called(name))
-    }
-
-    fn any_break(&mut self) -> BreakKind {
-        let kinds = BreakKind::ALL;
-        let drawn = usize::try_from(self.draw.below(kinds.len() as u64)).unwrap_or(0);
-        kinds[drawn]
     }
 
     /// The operation of a `check` step.

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::{Item, Page};
+use chat_core::{Item, Page, Ticket};
 use chat_types::{Span, Time, mix};
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{Attempt, InFlight, RequestOrigin, Slot};
+use super::in_flight::{Attempt, InFlight, RequestOrigin};
 use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
@@ -42,11 +42,11 @@ pub(super) struct Client {
     /// The client's current stream, by the number of its opening.
     pub(super) stream: Option<u32>,
     /// The server's end of the stream, or of its opening.
-    pub(super) stream_slot: Option<Slot>,
+    pub(super) stream_ticket: Option<Ticket>,
     /// Earlier streams that the client has not closed.
-    pub(super) older: Vec<(u32, Slot)>,
+    pub(super) older: Vec<(u32, Ticket)>,
     /// Requests without an answer from the server.
-    pub(super) in_flight: Vec<(CallId, u32, Slot)>,
+    pub(super) in_flight: Vec<(CallId, u32, Ticket)>,
     /// Abandoned attempts, whose connections are closed.
     cancelled: VecDeque<(CallId, u32)>,
     /// The newest call with an abandoned attempt.
@@ -76,7 +76,7 @@ impl Client {
             read: None,
             slow_until: Time(0),
             stream: None,
-            stream_slot: None,
+            stream_ticket: None,
             older: Vec::new(),
             in_flight: Vec::new(),
             cancelled: VecDeque::new(),
@@ -114,9 +114,9 @@ impl Client {
     }
 
     /// The server's ends of its streams, the current one first.
-    pub(super) fn stream_slots(&self) -> Vec<Slot> {
+    pub(super) fn stream_tickets(&self) -> Vec<Ticket> {
         let older = self.older.iter().map(|old| old.1);
-        self.stream_slot.into_iter().chain(older).collect()
+        self.stream_ticket.into_iter().chain(older).collect()
     }
 
     /// Whether the user is not done.
@@ -203,25 +203,25 @@ impl World<'_, '_> {
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
                 stream,
-                who,
+                secret,
                 after,
                 opening,
             } => {
                 let after = (!opening.bare).then_some(after);
-                let ask = translate::open_stream(who, opening.by.unwrap_or_default(), after);
+                let ask = translate::open_stream(secret, opening.by.unwrap_or_default(), after);
                 self.open_stream((agent, stream), ask, opening);
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];
-                let mut slot = None;
+                let mut ticket = None;
                 if client.stream == Some(stream) {
                     client.stream = None;
-                    slot = client.stream_slot.take();
+                    ticket = client.stream_ticket.take();
                 } else if let Some(at) = client.older.iter().position(|old| old.0 == stream) {
-                    slot = Some(client.older.remove(at).1);
+                    ticket = Some(client.older.remove(at).1);
                 }
-                if let Some(slot) = slot {
-                    self.drop_connection(agent, slot);
+                if let Some(ticket) = ticket {
+                    self.drop_connection(agent, ticket);
                 }
             }
             Action::DropAll { length } => self.drop_all(agent, length),
@@ -230,7 +230,7 @@ impl World<'_, '_> {
 
     fn open_stream(&mut self, (agent, stream): (u32, u32), ask: Arc<Call>, opening: Opening) {
         let client = &mut self.clients[agent as usize];
-        let older = client.stream.zip(client.stream_slot.take());
+        let older = client.stream.zip(client.stream_ticket.take());
         client.older.extend(older);
         if older.is_some() {
             self.observers.reach(Point::TwoStreams);
@@ -247,12 +247,12 @@ impl World<'_, '_> {
         client.drops += 1;
         client.moves += u32::from(length.is_some());
         client.stream = None;
-        let streams = client.stream_slots();
-        client.stream_slot = None;
+        let streams = client.stream_tickets();
+        client.stream_ticket = None;
         client.older.clear();
         let requests = std::mem::take(&mut client.in_flight);
-        for slot in requests.into_iter().map(|entry| entry.2).chain(streams) {
-            self.drop_connection(agent, slot);
+        for ticket in requests.into_iter().map(|entry| entry.2).chain(streams) {
+            self.drop_connection(agent, ticket);
         }
     }
 
@@ -263,20 +263,20 @@ impl World<'_, '_> {
         }
         client.cancelled.push_back((call, attempt));
         client.newest_cancelled = client.newest_cancelled.max(Some(call));
-        let is_gone = |entry: &mut (CallId, u32, Slot)| (entry.0, entry.1) == (call, attempt);
+        let is_gone = |entry: &mut (CallId, u32, Ticket)| (entry.0, entry.1) == (call, attempt);
         let gone: Vec<_> = client.in_flight.extract_if(.., is_gone).collect();
-        for (.., slot) in gone {
-            self.drop_connection(agent, slot);
+        for (.., ticket) in gone {
+            self.drop_connection(agent, ticket);
         }
     }
 
     /// Lets the server notice a closed connection: soon, or after the silence of a cut link.
-    fn drop_connection(&mut self, agent: u32, slot: Slot) {
+    fn drop_connection(&mut self, agent: u32, ticket: Ticket) {
         let mut time = self.latency(agent, Direction::Server);
         if self.network.is_cut(agent, self.now()) {
             time = time + CUT_NOTICED;
         }
-        self.schedule_in(time, Event::GoneAtServer(slot));
+        self.schedule_in(time, Event::GoneAtServer(ticket));
     }
 
     /// Whether an arriving event must wait, because the process is stopped or has not read earlier
@@ -312,15 +312,15 @@ impl World<'_, '_> {
         self.clients[agent as usize].read = None;
     }
 
-    pub(super) fn answer_arrives(&mut self, slot: Slot) {
-        let Some(InFlight::Answer(origin, _)) = self.in_flight.get_mut(slot) else {
+    pub(super) fn answer_arrives(&mut self, ticket: Ticket) {
+        let Some(InFlight::Answer(origin, _)) = self.in_flight.get_mut(ticket) else {
             return;
         };
         let agent = origin.agent();
-        if self.defer(agent, Event::AtClient(slot)) {
+        if self.defer(agent, Event::AtClient(ticket)) {
             return;
         }
-        let Some(InFlight::Answer(origin, outcome)) = self.in_flight.remove(slot) else {
+        let Some(InFlight::Answer(origin, outcome)) = self.in_flight.remove(ticket) else {
             return;
         };
         if let RequestOrigin::Call(attempt) = origin

@@ -338,7 +338,7 @@ impl World<'_, '_> {
             return;
         }
         // Until then there is no server.
-        self.tell_server(|at| ServerRecord::Crashed { at });
+        self.tell_server(&ServerRecord::Crashed);
         for site in 0..self.cluster().sites.len() {
             let now = self.member_now(site);
             let up = if site == 0 { UP_BEFORE } else { Span::ZERO };
@@ -363,7 +363,7 @@ impl World<'_, '_> {
     /// Lets a member look at its timers.
     fn wake_member(&mut self, site: usize) {
         if self.cluster().owner == Some(site) {
-            self.tell_server(|at| ServerRecord::Woken { at });
+            self.tell_server(&ServerRecord::Woken);
         }
         self.member_turn(site, Member::handle_timeout);
     }
@@ -392,7 +392,7 @@ impl World<'_, '_> {
     /// Records what happens to a server, or to the log.
     fn tell(&mut self, site: Option<usize>, what: ClusterEvent) {
         let server = site.map(number);
-        self.tell_world(|at| WorldRecord::Cluster { at, server, what });
+        self.tell_world(&WorldRecord::Cluster { server, what });
         if !matches!(
             what,
             ClusterEvent::BecameOwner { .. } | ClusterEvent::LostOwnership

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use chat_types::Time;
+use chat_types::{Ticket, Time};
 
-use super::in_flight::Slot;
+use super::in_flight::index_of;
 
 /// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,21 +14,21 @@ pub(super) enum Event {
     /// A user's timer is due.
     Timer(u32),
     /// A request reaches the server.
-    AtServer(Slot),
+    AtServer(Ticket),
     /// The server's service time of a request is over.
-    Served(Slot),
+    Served(Ticket),
     /// An answer reaches its client.
-    AtClient(Slot),
+    AtClient(Ticket),
     /// The message that a stream is open reaches its client.
-    StreamUp(Slot),
+    StreamUp(Ticket),
     /// Pushed events reach their client.
-    Pushed(Slot),
+    Pushed(Ticket),
     /// The break of a stream becomes known to its client.
     StreamDown { agent: u32, stream: u32 },
     /// A dropped connection becomes known to the server.
-    GoneAtServer(Slot),
+    GoneAtServer(Ticket),
     /// The server checks whether a slow reader has read anything.
-    Stalled(Slot),
+    Stalled(Ticket),
     /// An append ends: its number, and the life of the server that began it.
     Committed { life: u32, append: u32 },
     /// The node's timer is due.
@@ -73,14 +73,14 @@ impl Event {
         let (tag, id) = match self {
             Self::Arrival => (0, 0),
             Self::Timer(agent) => (1, agent),
-            Self::AtServer(slot) => (2, slot.index),
-            Self::Served(slot) => (3, slot.index),
-            Self::AtClient(slot) => (4, slot.index),
-            Self::StreamUp(slot) => (5, slot.index),
-            Self::Pushed(slot) => (6, slot.index),
+            Self::AtServer(ticket) => (2, index_of(ticket)),
+            Self::Served(ticket) => (3, index_of(ticket)),
+            Self::AtClient(ticket) => (4, index_of(ticket)),
+            Self::StreamUp(ticket) => (5, index_of(ticket)),
+            Self::Pushed(ticket) => (6, index_of(ticket)),
             Self::StreamDown { agent, .. } => (7, agent),
-            Self::GoneAtServer(slot) => (8, slot.index),
-            Self::Stalled(slot) => (9, slot.index),
+            Self::GoneAtServer(ticket) => (8, index_of(ticket)),
+            Self::Stalled(ticket) => (9, index_of(ticket)),
             Self::Committed { life, .. } => (10, life),
             Self::NodeDue => (11, 0),
             Self::FaultBegins(index) => (12, index),
@@ -101,13 +101,13 @@ impl Event {
 }
 
 /// The number of bits of a digit of a time.
-const DIGIT: u32 = 4;
+const DIGIT: u32 = 6;
 
 /// The number of values of a digit.
 const VALUES: usize = 1 << DIGIT;
 
 /// The number of digits of a time.
-const DIGITS: usize = (u64::BITS / DIGIT) as usize;
+const DIGITS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 
 /// The event queue, ordered by time and then by the order of scheduling: a hierarchical timing
 /// wheel.
@@ -123,7 +123,7 @@ pub(super) struct EventQueue {
     /// Later events, by the highest digit in which their time differs from now, and by its value.
     later: [[Vec<(Time, Event)>; VALUES]; DIGITS],
     /// For each digit, a bit for each value with events.
-    filled: [u16; DIGITS],
+    filled: [u64; DIGITS],
 }
 
 impl EventQueue {

@@ -214,13 +214,13 @@ impl World<'_, '_> {
             self.server.batch_at.get_or_insert(before);
         }
         self.server.clock_ahead = self.server.clock_ahead + by;
-        self.tell_world(|at| WorldRecord::ClockJumped { at, by });
-        self.tell_server(|at| ServerRecord::Excused { at });
+        self.tell_world(&WorldRecord::ClockJumped { by });
+        self.tell_server(&ServerRecord::Excused);
         if by >= STEP
             && let Some(node) = self.server.node_mut()
         {
             node.clock_stepped();
-            self.tell_server(|at| ServerRecord::ClockStepped { at });
+            self.tell_server(&ServerRecord::ClockStepped);
         }
         match self.server.cluster {
             Some(_) => self.wake_owner(),

@@ -45,15 +45,12 @@ impl<O: Observer> ServerHost<'_, O> {
 
     /// The client of a call or a stream has disconnected.
     pub fn gone(&mut self, ticket: Ticket) {
-        self.tell(&ServerRecord::Gone {
-            at: self.at,
-            ticket,
-        });
+        self.tell(&ServerRecord::Gone { ticket });
     }
 
     /// The node looks at its timers.
     pub fn wake(&mut self) {
-        self.tell(&ServerRecord::Woken { at: self.at });
+        self.tell(&ServerRecord::Woken);
         self.node.handle_timeout(self.at);
     }
 
@@ -65,14 +62,14 @@ impl<O: Observer> ServerHost<'_, O> {
 
     /// The batch in flight is not in the journal.
     pub fn append_failed(&mut self) {
-        self.tell(&ServerRecord::AppendFailed { at: self.at });
+        self.tell(&ServerRecord::AppendFailed);
         self.node.append_failed(self.at);
     }
 
     /// Whether the batch in flight is in the journal is unknown.
     pub fn append_unknown(&mut self) {
         self.node.append_unknown();
-        self.tell(&ServerRecord::AppendUnknown { at: self.at });
+        self.tell(&ServerRecord::AppendUnknown);
     }
 
     /// The batch in flight is in the journal, written at the instant `at`. `each` receives its
@@ -88,15 +85,15 @@ impl<O: Observer> ServerHost<'_, O> {
         self.node
             .committed_and(first, (at, since), |entry, ticket, outcome, posted| {
                 each(outcome);
-                observer.observe_server(&ServerRecord::Committed {
+                let committed = ServerRecord::Committed {
                     position: position.0,
                     at,
-                    since,
                     entry,
                     ticket,
                     said: translate::decided(outcome),
                     posted: tells_posted.then_some(posted),
-                });
+                };
+                observer.observe_server(since, &committed);
                 position = position.next();
             });
     }
@@ -113,7 +110,6 @@ impl<O: Observer> ServerHost<'_, O> {
         let page = self.node.read_stream(ticket, PUSH_MAX);
         let page = page.filter(|page| !page.is_empty())?;
         self.tell(&ServerRecord::Pushed {
-            at: self.at,
             ticket,
             page: &page,
         });
@@ -121,7 +117,7 @@ impl<O: Observer> ServerHost<'_, O> {
     }
 
     fn tell(&mut self, record: &ServerRecord<'_>) {
-        self.observer.observe_server(record);
+        self.observer.observe_server(self.at, record);
     }
 }
 
@@ -133,12 +129,8 @@ pub(crate) fn asked(
     from: Address,
     call: &Arc<Call>,
 ) {
-    observer.observe_server(&ServerRecord::Asked {
-        at,
-        ticket,
-        from: from.0,
-        ask: call,
-    });
+    let (from, ask) = (from.0, call);
+    observer.observe_server(at, &ServerRecord::Asked { ticket, from, ask });
 }
 
 /// Tells of the batch in flight. Returns whether it has entries of the node's timers.
@@ -150,8 +142,7 @@ pub(crate) fn appending(observer: &mut impl Observer, at: Time, node: &Node) -> 
             None => BatchEntry::Own(written.clone()),
         })
         .collect();
-    let batch = &batch;
-    observer.observe_server(&ServerRecord::Appending { at, batch });
+    observer.observe_server(at, &ServerRecord::Appending { batch: &batch });
     batch.contains(&BatchEntry::Own(Entry::Tick))
 }
 
@@ -165,22 +156,19 @@ pub(crate) fn sent(
     match output {
         Output::Reply { ticket, outcome } => {
             let outcome = outcome.map_err(|reject| translate::refusal(&reject));
-            observer.observe_server(&if let Ok(Response::Streaming) = outcome {
+            let record = if let Ok(Response::Streaming) = outcome {
                 let cursor = cursor(ticket).map(|cursor| cursor.0);
-                ServerRecord::StreamOpened { at, ticket, cursor }
+                ServerRecord::StreamOpened { ticket, cursor }
             } else {
                 let outcome = &outcome;
-                ServerRecord::Answered {
-                    at,
-                    ticket,
-                    outcome,
-                }
-            });
+                ServerRecord::Answered { ticket, outcome }
+            };
+            observer.observe_server(at, &record);
             Sent::Answer(ticket, outcome)
         }
         Output::StreamReady(ticket) => Sent::Ready(ticket),
         Output::StreamClosed(ticket) => {
-            observer.observe_server(&ServerRecord::StreamEnded { at, ticket });
+            observer.observe_server(at, &ServerRecord::StreamEnded { ticket });
             Sent::End(ticket)
         }
         Output::Notice {
@@ -188,11 +176,8 @@ pub(crate) fn sent(
             room,
             notice,
         } => {
-            observer.observe_server(&ServerRecord::Noticed {
-                at,
-                ticket: stream,
-                notice: (room, &notice),
-            });
+            let (ticket, notice) = (stream, (room, &notice));
+            observer.observe_server(at, &ServerRecord::Noticed { ticket, notice });
             Sent::Notice
         }
     }

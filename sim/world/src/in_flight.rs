@@ -9,29 +9,13 @@ use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{CallId, Outcome, Room, User};
 use sim_model::server::Call;
 
-/// The id of an entry. A slot is reused under another generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Slot {
-    pub(super) index: u32,
-    pub(super) generation: u32,
-}
-
-impl Slot {
-    /// The node's ticket for it.
-    pub(super) fn ticket(self) -> Ticket {
-        Ticket((u64::from(self.generation) << 32) | u64::from(self.index))
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the two halves of the number"
-    )]
-    pub(super) fn of(ticket: Ticket) -> Self {
-        Self {
-            index: ticket.0 as u32,
-            generation: (ticket.0 >> 32) as u32,
-        }
-    }
+/// The place of a ticket's entry in the table.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the lower half of the number"
+)]
+pub(super) const fn index_of(ticket: Ticket) -> u32 {
+    ticket.0 as u32
 }
 
 /// An entry of the in-flight table.
@@ -156,76 +140,77 @@ impl RequestOrigin {
     }
 }
 
-/// The in-flight table.
+/// The in-flight table. A place is reused under another generation, the upper half of its ticket.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlightTable {
-    entries: Vec<(u32, Option<InFlight>)>,
+    /// The entries with their tickets, and free places with their next ones.
+    entries: Vec<(Ticket, Option<InFlight>)>,
     free: Vec<u32>,
 }
 
 impl InFlightTable {
-    pub(super) fn insert(&mut self, entry: InFlight) -> Slot {
+    pub(super) fn insert(&mut self, entry: InFlight) -> Ticket {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.entries.push((0, None));
-            u32::try_from(self.entries.len() - 1).expect("fewer entries than fit in memory")
+            let index = u32::try_from(self.entries.len());
+            let index = index.expect("fewer entries than fit in memory");
+            self.entries.push((Ticket(index.into()), None));
+            index
         });
-        let (generation, cell) = &mut self.entries[index as usize];
+        let (ticket, cell) = &mut self.entries[index as usize];
         *cell = Some(entry);
-        let generation = *generation;
-        Slot { index, generation }
+        *ticket
     }
 
-    fn cell(&mut self, slot: Slot) -> Option<&mut (u32, Option<InFlight>)> {
-        let cell = self.entries.get_mut(slot.index as usize)?;
-        (cell.0 == slot.generation).then_some(cell)
+    fn cell(&mut self, ticket: Ticket) -> Option<&mut (Ticket, Option<InFlight>)> {
+        let cell = self.entries.get_mut(index_of(ticket) as usize)?;
+        (cell.0 == ticket).then_some(cell)
     }
 
-    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut InFlight> {
-        self.cell(slot)?.1.as_mut()
+    pub(super) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut InFlight> {
+        self.cell(ticket)?.1.as_mut()
     }
 
-    pub(super) fn request(&mut self, slot: Slot) -> Option<&mut Request> {
-        if let InFlight::Request(request) = self.get_mut(slot)? {
+    pub(super) fn request(&mut self, ticket: Ticket) -> Option<&mut Request> {
+        if let InFlight::Request(request) = self.get_mut(ticket)? {
             return Some(request);
         }
         None
     }
 
     /// Whether a request has come so far.
-    pub(super) fn is_at(&mut self, slot: Slot, stage: RequestStage) -> bool {
-        self.request(slot).is_some_and(|it| it.stage == stage)
+    pub(super) fn is_at(&mut self, ticket: Ticket, stage: RequestStage) -> bool {
+        self.request(ticket).is_some_and(|it| it.stage == stage)
     }
 
-    pub(super) fn stream(&mut self, slot: Slot) -> Option<&mut Stream> {
-        if let InFlight::Stream(stream) = self.get_mut(slot)? {
+    pub(super) fn stream(&mut self, ticket: Ticket) -> Option<&mut Stream> {
+        if let InFlight::Stream(stream) = self.get_mut(ticket)? {
             return Some(stream);
         }
         None
     }
 
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<InFlight> {
-        let (generation, cell) = self.cell(slot)?;
+    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<InFlight> {
+        let (next, cell) = self.cell(ticket)?;
         let entry = cell.take()?;
-        *generation = generation.wrapping_add(1);
-        self.free.push(slot.index);
+        *next = Ticket(ticket.0.wrapping_add(1 << u32::BITS));
+        self.free.push(index_of(ticket));
         Some(entry)
     }
 
-    /// The slots whose entries match, in order.
-    pub(super) fn find(&self, which: impl Fn(&InFlight) -> bool) -> Vec<Slot> {
-        let entries = (0..).zip(&self.entries);
-        let found = entries.filter(|(_, (_, entry))| entry.as_ref().is_some_and(&which));
-        let slots = found.map(|(index, &(generation, _))| Slot { index, generation });
-        slots.collect()
+    /// The tickets of the entries that match, in the order of their places.
+    pub(super) fn find(&self, which: impl Fn(&InFlight) -> bool) -> Vec<Ticket> {
+        let matches = |(_, entry): &&(_, Option<InFlight>)| entry.as_ref().is_some_and(&which);
+        let found = self.entries.iter().filter(matches);
+        found.map(|(ticket, _)| *ticket).collect()
     }
 
-    /// The slots of all streams, in order.
-    pub(super) fn streams(&self) -> Vec<Slot> {
+    /// The tickets of all streams, in order.
+    pub(super) fn streams(&self) -> Vec<Ticket> {
         self.find(|entry| matches!(entry, InFlight::Stream(_)))
     }
 
-    /// The slots of the requests that have come as far as one of these stages, in order.
-    pub(super) fn requests_at(&self, stages: &[RequestStage]) -> Vec<Slot> {
+    /// The tickets of the requests that have come as far as one of these stages, in order.
+    pub(super) fn requests_at(&self, stages: &[RequestStage]) -> Vec<Ticket> {
         self.find(|entry| matches!(entry, InFlight::Request(it) if stages.contains(&it.stage)))
     }
 }

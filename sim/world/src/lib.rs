@@ -208,8 +208,7 @@ impl<'a, 'o> World<'a, 'o> {
         let healed_at = START + self.plan.duration;
         self.events.schedule(healed_at, Event::Heal);
         self.events.schedule(self.ends_at, Event::End);
-        let seed = self.seed;
-        self.tell_server(|at| ServerRecord::Seeded { at, seed });
+        self.tell_server(&ServerRecord::Seeded { seed: self.seed });
         self.begin_script();
         self.schedule_arrival();
         self.begin_cluster();
@@ -311,21 +310,23 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     /// Reports an act of the server at the present instant of its clock.
-    fn tell_server<'r>(&mut self, record: impl FnOnce(Time) -> ServerRecord<'r>) {
-        let record = record(self.server_now());
-        self.observers.observe_server(&record);
+    fn tell_server(&mut self, record: &ServerRecord<'_>) {
+        let now = self.server_now();
+        self.observers.observe_server(now, record);
     }
 
     /// Reports what the world does at the present instant.
-    fn tell_world<'r>(&mut self, record: impl FnOnce(Time) -> WorldRecord<'r>) {
-        let record = record(self.now());
-        self.observers.observe_world(&record);
+    fn tell_world(&mut self, record: &WorldRecord<'_>) {
+        let now = self.now();
+        self.observers.observe_world(now, record);
     }
 
     /// Reports traffic of a client at the present instant.
     fn tell_traffic(&mut self, agent: u32, record: NetworkRecord) {
-        let now = self.now();
-        self.observers.observe_network(now, Agent(agent), &record);
+        if self.observers.sees_traffic {
+            let now = self.now();
+            self.observers.observe_network(now, Agent(agent), &record);
+        }
     }
 
     /// Reports what a fault does at the present instant.
@@ -377,7 +378,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.phase = Phase::Liveness;
         self.timeline.healed_at = Some(self.now().since(START));
         self.end_all_faults();
-        self.tell_world(|at| WorldRecord::Healed { at });
+        self.tell_world(&WorldRecord::Healed);
         self.drain_all();
     }
 
@@ -439,7 +440,7 @@ impl<'a, 'o> World<'a, 'o> {
         {
             panic!("broken invariant: {broken}");
         }
-        self.tell_world(|at| WorldRecord::Ended { at });
+        self.tell_world(&WorldRecord::Ended);
     }
 
     fn client_count(&self) -> u32 {
@@ -462,7 +463,7 @@ impl<'a, 'o> World<'a, 'o> {
             by_persona: self.by_persona,
             skipped: skipped.sum(),
             steps: self.steps,
-            tally: self.observers.finish(),
+            tally: self.observers.points.into_tally(),
             timeline: self.timeline,
         }
     }

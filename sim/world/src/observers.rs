@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use sim_model::history::{Observer, RunEvent};
-use sim_model::outcome::{Coverage, Point, Tally};
+use sim_model::outcome::Point;
 use sim_model::point_counter::PointCounter;
 use sim_model::server::ServerRecord;
 
@@ -24,6 +24,8 @@ pub(crate) fn alone<O>(observer: Rc<RefCell<O>>) -> O {
 pub(crate) struct Observers<'o> {
     pub(super) points: PointCounter,
     pub(super) observer: Option<SharedObserver<'o>>,
+    /// Whether the observer uses records of traffic.
+    pub(super) sees_traffic: bool,
     /// Whether the process of the server is suspended. What happens at its border meanwhile comes
     /// with the news that its deadlines cannot be met.
     pub(super) is_paused: bool,
@@ -31,9 +33,11 @@ pub(crate) struct Observers<'o> {
 
 impl<'o> Observers<'o> {
     pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
+        let traffic = observer.as_ref().map(|it| it.borrow().sees_traffic());
         Self {
             points: PointCounter::default(),
             observer,
+            sees_traffic: traffic.unwrap_or_default(),
             is_paused: false,
         }
     }
@@ -41,30 +45,20 @@ impl<'o> Observers<'o> {
     pub(crate) fn reach(&mut self, point: Point) {
         self.points.tally.reach(point);
     }
-
-    /// The coverage of the core's behaviour, for counting.
-    pub(crate) fn coverage(&mut self) -> &mut Coverage {
-        &mut self.points.tally.coverage
-    }
-
-    /// The tally of the whole run.
-    pub(crate) fn finish(self) -> Tally {
-        self.points.into_tally()
-    }
 }
 
 impl Observer for Observers<'_> {
     fn observe(&mut self, event: RunEvent<'_>) {
-        self.points.observe(event);
-        let Some(observer) = &self.observer else {
-            return;
-        };
-        let mut observer = observer.borrow_mut();
-        if let RunEvent::Server(record) = event
-            && self.is_paused
-        {
-            observer.observe_server(&ServerRecord::Excused { at: record.at() });
+        let mut observer = self.observer.as_ref().map(|it| it.borrow_mut());
+        if let RunEvent::Server(at, _) = event {
+            if let Some(observer) = observer.as_mut().filter(|_| self.is_paused) {
+                observer.observe_server(at, &ServerRecord::Excused);
+            }
+        } else {
+            self.points.observe(event);
         }
-        observer.observe(event);
+        if let Some(observer) = &mut observer {
+            observer.observe(event);
+        }
     }
 }

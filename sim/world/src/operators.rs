@@ -129,10 +129,10 @@ impl World<'_, '_> {
         if self.server.node().is_none() {
             return;
         }
-        let slot = self.in_flight.insert(InFlight::Operator(what));
+        let ticket = self.in_flight.insert(InFlight::Operator(what));
         let operator = "operator".into();
         let call = Arc::new(Call::Operate { operator, act });
-        self.submit(slot, Address(u64::MAX), &call);
+        self.submit(ticket, Address(u64::MAX), &call);
     }
 
     /// Draws a registered user to whom the act can apply. One act in four is against the user that
@@ -170,11 +170,6 @@ impl World<'_, '_> {
 
     /// Records that an operator's act took effect.
     pub(super) fn record_act(&mut self, (verb, user, room): Act) {
-        self.tell_world(|at| WorldRecord::Operated {
-            at,
-            verb,
-            user,
-            room,
-        });
+        self.tell_world(&WorldRecord::Operated { verb, user, room });
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::{Entry, Position};
+use chat_core::{Entry, Position, Ticket};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
+use super::in_flight::{InFlight, RequestOrigin, RequestStage};
 use super::race_schedule::Direction;
 use super::{START, World};
 use crate::disk::{Decisions, Unsynced};
@@ -28,7 +28,7 @@ impl World<'_, '_> {
         };
         node.shut_down();
         self.server.stopping = Some(down_for);
-        self.tell_server(|at| ServerRecord::Stopping { at });
+        self.tell_server(&ServerRecord::Stopping);
         self.pump();
     }
 
@@ -42,7 +42,7 @@ impl World<'_, '_> {
             return;
         }
         self.server.stopping = None;
-        self.tell_server(|at| ServerRecord::Finished { at });
+        self.tell_server(&ServerRecord::Finished);
         self.hand_out();
         self.crash(Outage::Stop, down_for);
     }
@@ -73,16 +73,16 @@ impl World<'_, '_> {
         self.server.appending = false;
         self.server.due_at = Time::MAX;
         self.server.lose_queue(now);
-        self.tell_server(|at| ServerRecord::Crashed { at });
-        self.tell_world(|at| WorldRecord::Down { at, how });
-        for slot in self.in_flight.streams() {
-            self.break_stream(slot);
-            self.in_flight.remove(slot);
+        self.tell_server(&ServerRecord::Crashed);
+        self.tell_world(&WorldRecord::Down { how });
+        for ticket in self.in_flight.streams() {
+            self.break_stream(ticket);
+            self.in_flight.remove(ticket);
         }
         // Requests at the server are lost with it. Those in the network reach no server, or the
         // next one.
-        for slot in self.in_flight.requests_at(&[RequestStage::AtServer]) {
-            self.lose_request(slot);
+        for ticket in self.in_flight.requests_at(&[RequestStage::AtServer]) {
+            self.lose_request(ticket);
         }
         self.lose_acts();
     }
@@ -90,15 +90,15 @@ impl World<'_, '_> {
     /// The answers to operators' acts are lost.
     pub(super) fn lose_acts(&mut self) {
         let is_act = |entry: &InFlight| matches!(entry, InFlight::Operator(_));
-        for slot in self.in_flight.find(is_act) {
-            if let Some(InFlight::Operator(act)) = self.in_flight.remove(slot) {
+        for ticket in self.in_flight.find(is_act) {
+            if let Some(InFlight::Operator(act)) = self.in_flight.remove(ticket) {
                 self.record_possible_act(act);
             }
         }
     }
 
-    pub(super) fn lose_request(&mut self, slot: Slot) {
-        if let Some(InFlight::Request(request)) = self.in_flight.remove(slot)
+    pub(super) fn lose_request(&mut self, ticket: Ticket) {
+        if let Some(InFlight::Request(request)) = self.in_flight.remove(ticket)
             && let RequestOrigin::Stream { agent, stream } = request.origin
         {
             let latency = self.latency(agent, Direction::Client);
@@ -123,22 +123,23 @@ impl World<'_, '_> {
             let (Position(position), at) = place;
             let after = translate::decided(now);
             if place.0 > reported {
-                observers.observe_server(&ServerRecord::Committed {
+                let committed = ServerRecord::Committed {
                     position,
                     at,
-                    since: server_now,
                     entry,
                     ticket: None,
                     said: after,
                     posted: None,
-                });
+                };
+                observers.observe_server(server_now, &committed);
             } else if let Some(before) = before.filter(|before| *before != now) {
-                observers.observe_server(&ServerRecord::Redecided {
-                    at: server_now,
+                let before = translate::decided(before);
+                let redecided = ServerRecord::Redecided {
                     position,
-                    before: translate::decided(before),
+                    before,
                     after,
-                });
+                };
+                observers.observe_server(server_now, &redecided);
             }
         };
         let config = &self.server.config;
@@ -149,27 +150,22 @@ impl World<'_, '_> {
         self.server.counters = node.hub().counters().clone();
         self.server.alone = Some(node);
         self.server.collect_posted();
-        self.tell_server(|at| ServerRecord::RecoveredDamaged {
-            at,
+        self.tell_server(&ServerRecord::RecoveredDamaged {
             damage: &damage,
             owed,
             state,
         });
         let config = &Arc::clone(&self.server.config);
-        self.tell_server(|at| ServerRecord::Restarted {
-            at,
-            config,
-            continuity,
-        });
+        self.tell_server(&ServerRecord::Restarted { config, continuity });
         self.report_collections();
-        self.tell_world(|at| WorldRecord::Restarted { at });
+        self.tell_world(&WorldRecord::Restarted);
         self.pump();
     }
 
     /// Damages a stored file, if there is one of this kind.
     pub(super) fn damage_disk(&mut self, what: Harm, of: Stored) {
         if let Some(damage) = &self.server.disk.damage(self.seed, what, of) {
-            self.tell_world(|at| WorldRecord::DiskDamaged { at, damage });
+            self.tell_world(&WorldRecord::DiskDamaged { damage });
         }
     }
 
@@ -184,8 +180,7 @@ impl World<'_, '_> {
         let damage = &damage;
         let refusal = match start {
             Ok(state) => {
-                self.tell_server(|at| ServerRecord::RecoveredDamaged {
-                    at,
+                self.tell_server(&ServerRecord::RecoveredDamaged {
                     damage,
                     owed,
                     state: Some(state),
@@ -199,8 +194,7 @@ impl World<'_, '_> {
             Err(refusal) => refusal,
         };
         let accepted = refusal.accepted.as_ref();
-        self.tell_server(|at| ServerRecord::StartRefused {
-            at,
+        self.tell_server(&ServerRecord::StartRefused {
             damage,
             whole: refusal.whole,
             accepted: accepted.map(|(state, _)| *state),
@@ -210,7 +204,7 @@ impl World<'_, '_> {
         let at = self.now().since(START);
         self.timeline.mark(at, "start refused", None);
         let why = &refusal.why;
-        self.tell_world(|at| WorldRecord::StartRefused { at, why });
+        self.tell_world(&WorldRecord::StartRefused { why });
         self.server.disk.restore();
         self.schedule_in(self.server.restore_after, Event::Restart);
         true

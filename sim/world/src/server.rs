@@ -5,12 +5,12 @@ mod commits;
 
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Counters, Earlier, Node, Position, Reject};
+use chat_core::{Address, Call, Counters, Earlier, Node, Position, Reject, Ticket};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, index_of};
 use super::{START, World};
 use crate::cluster::Cluster;
 use crate::disk::Disk;
@@ -46,8 +46,8 @@ pub(super) struct Server {
     /// The number of requests that wait for service.
     pub(super) queued: u32,
     /// Under a race schedule: the waiting requests, and the scheduled turns.
-    pub(super) line: Vec<Slot>,
-    pub(super) turns: Vec<Slot>,
+    pub(super) line: Vec<Ticket>,
+    pub(super) turns: Vec<Ticket>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     pub(super) append_began: Time,
@@ -190,64 +190,64 @@ impl<'o> World<'_, 'o> {
         self.now() + self.server.clock_ahead
     }
 
-    pub(super) fn request_arrives(&mut self, slot: Slot) {
+    pub(super) fn request_arrives(&mut self, ticket: Ticket) {
         let mut hop = Span::ZERO;
         if self.server.cluster.is_some() {
-            match self.pass_door(slot) {
+            match self.pass_door(ticket) {
                 Some(took) => hop = took,
                 None => return,
             }
         }
         if self.server.node().is_none() {
             // The server is down: the client will time out.
-            if let Some(InFlight::Request(request)) = self.in_flight.remove(slot) {
+            if let Some(InFlight::Request(request)) = self.in_flight.remove(ticket) {
                 self.time_out(request.origin);
             }
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
             // The call is refused unread, so nothing is known of its earlier attempts.
-            let request = self.in_flight.request(slot);
+            let request = self.in_flight.request(ticket);
             let reject = Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,
                 earlier: request.map_or(Earlier::Unasked, |request| request.unasked()),
             };
-            return self.answer(slot, Err(translate::refusal(&reject)));
+            return self.answer(ticket, Err(translate::refusal(&reject)));
         }
-        if let Some(request) = self.in_flight.request(slot) {
+        if let Some(request) = self.in_flight.request(ticket) {
             request.stage = RequestStage::AtServer;
         }
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
         self.server.busy_until = self.server.busy_until.max(self.now() + hop) + took;
         self.server.queued += 1;
         if self.network.races() {
-            self.server.line.push(slot);
-            self.server.turns.push(slot);
+            self.server.line.push(ticket);
+            self.server.turns.push(ticket);
         }
         let served_at = self.server.busy_until;
-        self.events.schedule(served_at, Event::Served(slot));
+        self.events.schedule(served_at, Event::Served(ticket));
     }
 
     /// The request to serve at the end of this turn: under a race schedule, any waiting one.
-    fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
+    fn whose_turn(&mut self, ticket: Ticket) -> Option<Ticket> {
         if !self.network.races() {
-            return Some(slot);
+            return Some(ticket);
         }
         let server = &mut self.server;
         // A crash removes the turns of waiting requests.
-        let turn = server.turns.iter().position(|turn| *turn == slot)?;
+        let turn = server.turns.iter().position(|turn| *turn == ticket)?;
         server.turns.remove(turn);
         let chosen = self.network.next_of(server.line.len())?;
         let next = server.line.remove(chosen);
-        self.hash = chat_types::mix(self.hash, u64::from(next.index));
+        self.hash = chat_types::mix(self.hash, u64::from(index_of(next)));
         Some(next)
     }
 
-    pub(super) fn request_served(&mut self, slot: Slot) {
-        let Some(slot) = self.whose_turn(slot) else {
+    pub(super) fn request_served(&mut self, ticket: Ticket) {
+        let Some(ticket) = self.whose_turn(ticket) else {
             return;
         };
-        let Some(request) = self.in_flight.request(slot) else {
+        let Some(request) = self.in_flight.request(ticket) else {
             return; // a crash took it
         };
         // A door may have to repeat the call.
@@ -270,7 +270,7 @@ impl<'o> World<'_, 'o> {
         self.server.queued = self.server.queued.saturating_sub(1);
         let from = self.address_of(origin.agent());
         if let Some(ask) = ask {
-            self.submit(slot, from, &ask);
+            self.submit(ticket, from, &ask);
         }
     }
 
@@ -281,12 +281,12 @@ impl<'o> World<'_, 'o> {
     }
 
     /// Submits a call to the node.
-    pub(super) fn submit(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
+    pub(super) fn submit(&mut self, ticket: Ticket, from: Address, ask: &Arc<Call>) {
         if self.server.cluster.is_some() {
-            return self.submit_to_owner(slot, from, ask);
+            return self.submit_to_owner(ticket, from, ask);
         }
         if let Some(mut host) = self.host() {
-            host.submit(slot.ticket(), from, ask);
+            host.submit(ticket, from, ask);
             self.pump();
         }
     }
@@ -300,21 +300,20 @@ impl<'o> World<'_, 'o> {
     }
 
     /// Handles a dropped connection at the server.
-    pub(super) fn gone_at_server(&mut self, slot: Slot) {
-        let ticket = slot.ticket();
-        if self.in_flight.is_at(slot, RequestStage::AtDoor) {
-            self.in_flight.remove(slot);
+    pub(super) fn gone_at_server(&mut self, ticket: Ticket) {
+        if self.in_flight.is_at(ticket, RequestStage::AtDoor) {
+            self.in_flight.remove(ticket);
             return;
         }
         if let Some(mut host) = self.host() {
             host.gone(ticket);
         }
-        if self.in_flight.stream(slot).is_some() {
-            self.in_flight.remove(slot);
+        if self.in_flight.stream(ticket).is_some() {
+            self.in_flight.remove(ticket);
             if let Some(node) = self.server.node_mut() {
                 node.close_stream(ticket);
             }
-        } else if self.in_flight.request(slot).is_none() {
+        } else if self.in_flight.request(ticket).is_none() {
             return;
         } else if let Some(cluster) = &mut self.server.cluster {
             cluster.cancel(ticket);
@@ -335,9 +334,9 @@ impl<'o> World<'_, 'o> {
     /// Sends an output of the node to its client.
     pub(super) fn hand_out_one(&mut self, sent: Sent) {
         match sent {
-            Sent::Answer(ticket, outcome) => self.answer(Slot::of(ticket), outcome),
-            Sent::Ready(ticket) => self.push(Slot::of(ticket)),
-            Sent::End(ticket) => self.break_stream(Slot::of(ticket)),
+            Sent::Answer(ticket, outcome) => self.answer(ticket, outcome),
+            Sent::Ready(ticket) => self.push(ticket),
+            Sent::End(ticket) => self.break_stream(ticket),
             Sent::Notice => {}
         }
     }

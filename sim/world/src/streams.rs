@@ -1,11 +1,11 @@
 //! Event streams: opening, pushing in order, breaking.
 
-use chat_types::{Span, Time};
+use chat_types::{Span, Ticket, Time};
 use sim_model::server::ServerRecord;
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, Slot, Stream, StreamState};
+use super::in_flight::{InFlight, Stream, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
 use sim_model::history::{DeliveryPath, NetworkRecord};
@@ -19,7 +19,7 @@ impl World<'_, '_> {
     /// Handles a stream that the server opened: the client is notified.
     pub(super) fn stream_opened(
         &mut self,
-        slot: Slot,
+        ticket: Ticket,
         (agent, stream): (u32, u32),
         scripted: Option<Delivery>,
     ) {
@@ -28,7 +28,7 @@ impl World<'_, '_> {
             Some(Delivery::Lost) | None => self.latency(agent, Direction::Client),
         };
         let now = self.now();
-        if let Some(entry) = self.in_flight.get_mut(slot) {
+        if let Some(entry) = self.in_flight.get_mut(ticket) {
             *entry = InFlight::Stream(Stream {
                 agent,
                 stream,
@@ -37,19 +37,19 @@ impl World<'_, '_> {
             });
         }
         let client = &self.clients[agent as usize];
-        if client.stream_slot != Some(slot) || self.network.is_cut(agent, now) {
-            return self.break_stream(slot);
+        if client.stream_ticket != Some(ticket) || self.network.is_cut(agent, now) {
+            return self.break_stream(ticket);
         }
         let fate = Delivery::After(latency);
         self.tell_traffic(agent, NetworkRecord::Opened { fate });
-        self.schedule_in(latency, Event::StreamUp(slot));
+        self.schedule_in(latency, Event::StreamUp(ticket));
     }
 
-    pub(super) fn stream_up(&mut self, slot: Slot) {
-        let Some(&mut Stream { agent, stream, .. }) = self.in_flight.stream(slot) else {
+    pub(super) fn stream_up(&mut self, ticket: Ticket) {
+        let Some(&mut Stream { agent, stream, .. }) = self.in_flight.stream(ticket) else {
             return;
         };
-        if self.defer(agent, Event::StreamUp(slot)) {
+        if self.defer(agent, Event::StreamUp(ticket)) {
             return;
         }
         let now = self.now();
@@ -61,14 +61,14 @@ impl World<'_, '_> {
         }
     }
 
-    pub(super) fn push_arrives(&mut self, slot: Slot) {
-        let Some(&mut InFlight::Push { agent, .. }) = self.in_flight.get_mut(slot) else {
+    pub(super) fn push_arrives(&mut self, ticket: Ticket) {
+        let Some(&mut InFlight::Push { agent, .. }) = self.in_flight.get_mut(ticket) else {
             return;
         };
-        if self.defer(agent, Event::Pushed(slot)) {
+        if self.defer(agent, Event::Pushed(ticket)) {
             return;
         }
-        let Some(InFlight::Push { stream, page, .. }) = self.in_flight.remove(slot) else {
+        let Some(InFlight::Push { stream, page, .. }) = self.in_flight.remove(ticket) else {
             return;
         };
         if self.clients[agent as usize].reads_from(stream) {
@@ -93,8 +93,8 @@ impl World<'_, '_> {
 
     /// Breaks the stream's connection. Both ends notice after a while, and nothing that is sent on
     /// it later arrives.
-    pub(super) fn break_stream(&mut self, slot: Slot) {
-        let Some(end) = self.in_flight.stream(slot) else {
+    pub(super) fn break_stream(&mut self, ticket: Ticket) {
+        let Some(end) = self.in_flight.stream(ticket) else {
             return;
         };
         end.state = StreamState::Broken;
@@ -104,55 +104,50 @@ impl World<'_, '_> {
             up_at,
             ..
         } = *end;
-        self.writable(slot, false);
+        self.writable(ticket, false);
         self.observers.reach(Point::StreamBroken);
         let down_at = self.now() + self.latency(agent, Direction::Client);
         self.tell_traffic(agent, NetworkRecord::StreamBroke);
         self.events
             .schedule(down_at.max(up_at), Event::StreamDown { agent, stream });
-        self.schedule_in(CUT_NOTICED, Event::GoneAtServer(slot));
+        self.schedule_in(CUT_NOTICED, Event::GoneAtServer(ticket));
         let client = &mut self.clients[agent as usize];
-        client.older.retain(|old| old.1 != slot);
-        client.stream_slot.take_if(|known| *known == slot);
+        client.older.retain(|old| old.1 != ticket);
+        client.stream_ticket.take_if(|known| *known == ticket);
     }
 
     /// Closes the stream of a reader that has read nothing for too long.
-    pub(super) fn handle_stall(&mut self, slot: Slot) {
-        let stream = self.in_flight.stream(slot);
+    pub(super) fn handle_stall(&mut self, ticket: Ticket) {
+        let stream = self.in_flight.stream(ticket);
         if stream.is_some_and(|stream| stream.state == StreamState::Stalled) {
             self.observers.reach(Point::SlowReaderCut);
-            self.break_stream(slot);
+            self.break_stream(ticket);
         }
     }
 
     /// Lets a slow reader read again.
     pub(super) fn resume_reader(&mut self, agent: u32) {
-        for slot in self.clients[agent as usize].stream_slots() {
-            if let Some(stream) = self.in_flight.stream(slot)
+        for ticket in self.clients[agent as usize].stream_tickets() {
+            if let Some(stream) = self.in_flight.stream(ticket)
                 && stream.state == StreamState::Stalled
             {
                 stream.state = StreamState::Reading;
-                self.writable(slot, true);
-                self.push(slot);
+                self.writable(ticket, true);
+                self.push(ticket);
             }
         }
     }
 
     /// Records whether a stream's connection accepts writes from now on.
-    fn writable(&mut self, slot: Slot, writable: bool) {
-        let ticket = slot.ticket();
-        self.tell_server(|at| ServerRecord::StreamWritable {
-            at,
-            ticket,
-            writable,
-        });
+    fn writable(&mut self, ticket: Ticket, writable: bool) {
+        self.tell_server(&ServerRecord::StreamWritable { ticket, writable });
     }
 
     /// Cuts the network between a client and the server.
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         self.network.cut(agent, until);
-        for slot in self.clients[agent as usize].stream_slots() {
-            self.break_stream(slot);
+        for ticket in self.clients[agent as usize].stream_tickets() {
+            self.break_stream(ticket);
         }
     }
 
@@ -168,10 +163,10 @@ impl World<'_, '_> {
     }
 
     /// Sends new events to the stream's client, if it reads.
-    pub(super) fn push(&mut self, slot: Slot) {
+    pub(super) fn push(&mut self, ticket: Ticket) {
         let now = self.now();
         loop {
-            let Some(end) = self.in_flight.stream(slot) else {
+            let Some(end) = self.in_flight.stream(ticket) else {
                 return;
             };
             let Stream { agent, stream, .. } = *end;
@@ -180,15 +175,13 @@ impl World<'_, '_> {
             }
             if self.clients[agent as usize].slow_until > now {
                 end.state = StreamState::Stalled;
-                self.writable(slot, false);
-                return self.schedule_in(WRITE_STALL, Event::Stalled(slot));
+                self.writable(ticket, false);
+                return self.schedule_in(WRITE_STALL, Event::Stalled(ticket));
             }
             if self.server.is_paused(now) {
                 return;
             }
-            let page = self
-                .host()
-                .and_then(|mut host| host.read_stream(slot.ticket()));
+            let page = self.host().and_then(|mut host| host.read_stream(ticket));
             let Some(page) = page else {
                 return;
             };
@@ -205,10 +198,10 @@ impl World<'_, '_> {
                 },
             );
             let Delivery::After(latency) = fate else {
-                return self.break_stream(slot);
+                return self.break_stream(ticket);
             };
             let mut at = now + latency;
-            if let Some(end) = self.in_flight.stream(slot) {
+            if let Some(end) = self.in_flight.stream(ticket) {
                 // A stream keeps its order: no push arrives before an earlier one.
                 at = at.max(end.up_at);
                 end.up_at = at;

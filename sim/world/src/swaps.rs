@@ -76,8 +76,7 @@ impl World<'_, '_> {
         let sizes = node.sizes();
         let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
         let (sizes, archived) = (&sizes, self.server.tells_posted);
-        self.tell_world(|at| WorldRecord::Sizes {
-            at,
+        self.tell_world(&WorldRecord::Sizes {
             sizes,
             lists,
             archived,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use chat_core::Earlier;
+use chat_core::{Earlier, Ticket};
 use chat_types::{Span, Time};
 
 use super::World;
 use super::event_queue::Event;
-use super::in_flight::{InFlight, Request, RequestOrigin, RequestStage, Slot};
+use super::in_flight::{InFlight, Request, RequestOrigin, RequestStage};
 use super::network::Network;
 use super::race_schedule::{Direction, Leg};
 use sim_model::history::NetworkRecord;
@@ -95,7 +95,7 @@ impl World<'_, '_> {
             self.time_out(origin);
             return fate;
         };
-        let slot = self.in_flight.insert(InFlight::Request(Request {
+        let ticket = self.in_flight.insert(InFlight::Request(Request {
             origin,
             ask: Some(ask),
             net,
@@ -105,10 +105,10 @@ impl World<'_, '_> {
         }));
         let client = &mut self.clients[agent as usize];
         match origin {
-            RequestOrigin::Call(it) => client.in_flight.push((it.call, it.attempt, slot)),
-            RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
+            RequestOrigin::Call(it) => client.in_flight.push((it.call, it.attempt, ticket)),
+            RequestOrigin::Stream { .. } => client.stream_ticket = Some(ticket),
         }
-        self.schedule_in(latency, Event::AtServer(slot));
+        self.schedule_in(latency, Event::AtServer(ticket));
         fate
     }
 
@@ -122,22 +122,23 @@ impl World<'_, '_> {
     }
 
     /// Sends the server's answer to a request.
-    pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome) {
-        if let Some(request) = self.in_flight.request(slot)
+    pub(super) fn answer(&mut self, ticket: Ticket, outcome: Outcome) {
+        if let Some(request) = self.in_flight.request(ticket)
             && let RequestOrigin::Stream { agent, stream } = request.origin
             && outcome.is_ok()
         {
             let scripted = request.scripted_reply();
-            return self.stream_opened(slot, (agent, stream), scripted);
+            return self.stream_opened(ticket, (agent, stream), scripted);
         }
         if let Err(refusal) = &outcome {
-            self.observers.coverage().record_refusal(refusal.code);
+            let coverage = &mut self.observers.points.tally.coverage;
+            coverage.record_refusal(refusal.code);
             self.reach_refusal_point(refusal.code);
         }
-        if self.is_for_next_owner(slot, &outcome) {
-            return self.back_to_door(slot, Earlier::Unasked);
+        if self.is_for_next_owner(ticket, &outcome) {
+            return self.back_to_door(ticket, Earlier::Unasked);
         }
-        let entry = self.in_flight.remove(slot);
+        let entry = self.in_flight.remove(ticket);
         if let Some(InFlight::Operator(act)) = entry
             && outcome.is_ok()
         {
@@ -152,11 +153,11 @@ impl World<'_, '_> {
         let client = &mut self.clients[agent as usize];
         match origin {
             RequestOrigin::Call(_) => {
-                if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
+                if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == ticket) {
                     client.in_flight.swap_remove(at);
                 }
             }
-            RequestOrigin::Stream { .. } => client.stream_slot = None,
+            RequestOrigin::Stream { .. } => client.stream_ticket = None,
         }
         let by_fault = self.active_faults.answer_fate();
         let scripted = by_fault.or(request.scripted_reply());
@@ -173,8 +174,8 @@ impl World<'_, '_> {
         }
         match self.through_door(agent, fate) {
             Delivery::After(latency) => {
-                let slot = self.in_flight.insert(InFlight::Answer(origin, outcome));
-                self.schedule_in(latency, Event::AtClient(slot));
+                let ticket = self.in_flight.insert(InFlight::Answer(origin, outcome));
+                self.schedule_in(latency, Event::AtClient(ticket));
             }
             Delivery::Lost => self.time_out(origin),
         }

@@ -38,15 +38,14 @@ const fn reader(handle: SecretHash, by: ReadBy) -> Reader {
 /// A call to the node, from this address.
 #[must_use]
 pub fn call(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<Call> {
-    let (Credential::New { secret } | Credential::Handle { secret }) = who;
-    let handle = handle(secret);
-    let caller = match who {
-        Credential::New { .. } => Caller::New {
+    let handle = handle(who.secret);
+    let caller = match who.is_new {
+        true => Caller::New {
             handle,
             reader: reader_id(handle),
             from,
         },
-        Credential::Handle { .. } => Caller::Handle(handle),
+        false => Caller::Handle(handle),
     };
     Arc::new(match op {
         Op::Command(command) => Call::Command {
@@ -63,8 +62,7 @@ pub fn call(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<Ca
 
 /// The opening of a stream as a call to the node.
 #[must_use]
-pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<Call> {
-    let (Credential::New { secret } | Credential::Handle { secret }) = who;
+pub fn open_stream(secret: u64, by: ReadBy, after: Option<u64>) -> Arc<Call> {
     Arc::new(Call::OpenStream {
         reader: reader(handle(secret), by),
         after: after.map(Seq),

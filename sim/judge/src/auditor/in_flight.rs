@@ -119,7 +119,7 @@ type Noticed = (Time, User, (Room, Notice));
 pub(super) struct InFlight {
     calls: FxHashMap<Ticket, Pending>,
     pub(super) streams: FxHashMap<Ticket, Stream>,
-    streams_of: BTreeMap<User, Vec<Ticket>>,
+    streams_of: FxHashMap<User, Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.

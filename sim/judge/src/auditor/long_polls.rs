@@ -1,9 +1,10 @@
 //! Waiting checks, at most one for each participant, and their *seen* entries (docs/protocol.md,
 //! 9.5 and 12.5).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chat_types::{Config, Span, Time};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::User;
 use sim_model::server::Ticket;
 
@@ -36,7 +37,7 @@ pub(super) enum WaitEvent {
 /// The waiting checks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongPolls {
-    waits: BTreeMap<User, Wait>,
+    waits: FxHashMap<User, Wait>,
     by_next: BTreeSet<(Time, User)>,
 }
 
@@ -70,8 +71,9 @@ impl LongPolls {
 
     /// Ends all waits.
     pub(super) fn end_all(&mut self) -> Vec<Ticket> {
-        let waits = std::mem::take(self).waits;
-        waits.into_values().map(|wait| wait.ticket).collect()
+        let mut waits: Vec<_> = std::mem::take(self).waits.into_iter().collect();
+        waits.sort_unstable_by_key(|(user, _)| *user);
+        waits.into_iter().map(|(_, wait)| wait.ticket).collect()
     }
 
     /// Ends the wait of this call of the participant, if it is the one that waits.

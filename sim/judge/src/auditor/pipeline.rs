@@ -1,10 +1,11 @@
 //! The path of entries into the journal (docs/protocol.md, 9.5 and 13): waiting entries, those that
 //! reads imply, the content of the next batch, and the time by which it must be formed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Seq, Span, Time};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Entry, Implied, Ticket};
 
@@ -287,7 +288,7 @@ impl ReadState {
 /// How far all participants have read since the server started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acknowledgements {
-    states: BTreeMap<User, ReadState>,
+    states: FxHashMap<User, ReadState>,
     /// Participants with implied entries that are not in a batch, in the order in which they arose.
     waiting: VecDeque<User>,
     /// Since when the first of these waits.

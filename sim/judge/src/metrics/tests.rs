@@ -80,7 +80,7 @@ fn see(metrics: &mut Metrics, at: u64, agent: Agent, event: &Event) {
 }
 
 fn end(metrics: &mut Metrics, at: u64) {
-    metrics.observe_world(&WorldRecord::Ended { at: second(at) });
+    metrics.observe_world(second(at), &WorldRecord::Ended);
 }
 
 fn enter() -> Op {

@@ -41,8 +41,8 @@ impl Observer for Throughput {
         if let RunEvent::Client(Record { what, .. }) = event {
             self.calls.offered += u64::from(matches!(what, ClientEvent::Called { .. }));
             self.calls.answered += u64::from(matches!(what, ClientEvent::Answered { .. }));
-        } else if let RunEvent::World(WorldRecord::Healed { at }) = event {
-            self.until_heal = Some((*at, self.calls));
+        } else if let RunEvent::World(at, WorldRecord::Healed) = event {
+            self.until_heal = Some((at, self.calls));
         }
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         }
         assert_eq!(throughput.each_second(second), (10.0, 0.0));
         let healed = Time(START.0 + 2_000_000);
-        throughput.observe_world(&WorldRecord::Healed { at: healed });
+        throughput.observe_world(healed, &WorldRecord::Healed);
         call(&mut throughput, healed);
         assert_eq!(throughput.each_second(Time::MAX), (5.0, 0.0));
         assert_eq!(throughput.calls().offered, 11);

@@ -1,6 +1,6 @@
 //! Blocks, reports, and actions of operators. // 11
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Address, Report};
@@ -34,7 +34,7 @@ enum Key {
 struct Stored {
     target: Target,
     /// The keys of a name.
-    keys: BTreeSet<String>,
+    keys: Vec<String>,
     decreed: listing::Measure,
 }
 
@@ -58,10 +58,15 @@ pub(super) enum Measure {
 
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
-    pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
-        let stored = self.0.values();
-        let alike = stored.filter(|stored| !stored.keys.is_disjoint(keys));
+    pub(super) fn of_name(&self, keys: &[String]) -> Option<Measure> {
+        let is_alike = |stored: &&Stored| stored.keys.iter().any(|key| keys.contains(key));
+        let alike = self.0.values().filter(is_alike);
         alike.map(Stored::measure).max()
+    }
+
+    /// Whether a look-alike of the name is muted.
+    pub(super) fn is_muted(&self, name: &str) -> bool {
+        !self.0.is_empty() && self.of_name(&keys(name)) == Some(Measure::Muted)
     }
 
     /// The measure that applies to a handle.
@@ -255,7 +260,7 @@ impl Model {
         let id = who.chosen_id.as_ref().filter(|_| with_id);
         let stored = |target| Stored {
             target,
-            keys: BTreeSet::new(),
+            keys: Vec::new(),
             decreed: decreed.clone(),
         };
         let mut measures = BTreeMap::from([(handle, stored(Target::Handle(Arc::clone(who))))]);
@@ -280,7 +285,7 @@ impl Model {
                 // Without space the mute is not stored.
                 let _ = self.keep(user, stored.decreed.clone(), false);
             }
-        } else if self.measures.of_name(&keys(&participant.who.name)) == Some(Measure::Muted) {
+        } else if self.measures.is_muted(&participant.who.name) {
             self.participant_mut(user).muted = true;
             for room in self.participant(user).live.clone() {
                 self.give_up_stick(room, user);
@@ -300,7 +305,7 @@ impl Model {
         check_reason(reason)?;
         let stored = Stored {
             target: Target::Address(address.0),
-            keys: BTreeSet::new(),
+            keys: Vec::new(),
             decreed: self.decree(measure, reason),
         };
         self.store(BTreeMap::from([(Key::Address(address.0), stored)]))

@@ -97,17 +97,17 @@ fn folded(text: &str, case: Case) -> String {
 
 pub(super) fn fold_ascii(text: &str, case: Case) -> String {
     let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            'i' if case == Case::Upper => folded.push('l'),
-            'I' if case != Case::Lower => folded.push('l'),
-            '0' => folded.push('o'),
-            '1' | '|' => folded.push('l'),
-            'm' | 'M' => folded.push_str("rn"),
-            '`' => folded.push('\''),
-            '"' => folded.push_str("''"),
-            '%' => folded.push_str("°/₀"),
-            other => folded.push(other.to_ascii_lowercase()),
+    for byte in text.bytes() {
+        match byte {
+            b'i' if case == Case::Upper => folded.push('l'),
+            b'I' if case != Case::Lower => folded.push('l'),
+            b'0' => folded.push('o'),
+            b'1' | b'|' => folded.push('l'),
+            b'm' | b'M' => folded.push_str("rn"),
+            b'`' => folded.push('\''),
+            b'"' => folded.push_str("''"),
+            b'%' => folded.push_str("°/₀"),
+            other => folded.push(char::from(other.to_ascii_lowercase())),
         }
     }
     folded
@@ -123,10 +123,30 @@ pub(super) fn fold_other(text: &str, case: Case) -> String {
     skeleton(&seen.to_lowercase()).collect()
 }
 
+/// The folded forms of a text, each once. // 5.3
+fn spellings(text: &str) -> Vec<String> {
+    let mut spellings: Vec<_> = cases(text).iter().map(|case| folded(text, *case)).collect();
+    spellings.dedup();
+    spellings
+}
+
 /// The keys of a text: look-alikes have one in common. // 5.3
-pub(super) fn keys(text: &str) -> BTreeSet<String> {
-    let folded = cases(text).iter().map(|case| folded(text, *case));
-    folded.map(|folded| bare(&folded)).collect()
+pub(super) fn keys(text: &str) -> Vec<String> {
+    bared(spellings(text))
+}
+
+/// The keys of a text, unless it is or contains a reserved one. // 5.3
+fn unreserved(text: &str) -> Option<Vec<String>> {
+    let spellings = spellings(text);
+    let is_reserved = spellings.iter().any(|folded| is_reserved(folded));
+    (!is_reserved).then(|| bared(spellings))
+}
+
+fn bared(mut spellings: Vec<String>) -> Vec<String> {
+    for folded in &mut spellings {
+        folded.retain(|c| c != ' ');
+    }
+    spellings
 }
 
 /// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
@@ -165,23 +185,27 @@ fn group(c: char) -> Group {
     }
 }
 
-/// Whether the text, or a part of it, is reserved. // 5.3
-fn is_reserved(text: &str) -> bool {
-    let spelt = |piece: &str| -> String {
-        let unmarked = |c: &char| is_spelt(*c) && group(*c) != Group::Mark;
-        piece.chars().filter(unmarked).collect()
+/// Whether a text with this folded form, or a part of it, is reserved. // 5.3
+fn is_reserved(folded: &str) -> bool {
+    let spelt = |piece: &str| {
+        let mut spelt = String::with_capacity(piece.len());
+        spelt.extend(
+            piece
+                .chars()
+                .filter(|c| is_spelt(*c) && group(*c) != Group::Mark),
+        );
+        spelt
     };
-    let is_word = |piece: &str| SERVERS_KEYS.contains(&spelt(piece));
-    let mut spellings: Vec<_> = cases(text).iter().map(|case| folded(text, *case)).collect();
-    // Most texts have the same folded form in all cases.
-    spellings.dedup();
-    spellings.iter().any(|folded| {
-        is_word(folded)
-            || KEYS_ALONE.contains(&spelt(folded))
-            || is_numbered(folded, "roorn_")
-            || folded.split(' ').any(is_word)
-            || folded.split(|c| !is_spelt(c)).any(is_word)
-    })
+    let is_word = |piece: &str| match piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => SERVERS_KEYS.contains(piece),
+        false => SERVERS_KEYS.contains(&spelt(piece)),
+    };
+    let whole = spelt(folded);
+    SERVERS_KEYS.contains(&whole)
+        || KEYS_ALONE.contains(&whole)
+        || is_numbered(folded, "roorn_")
+        || (whole.len() < folded.len()
+            && (folded.split(' ').any(is_word) || folded.split(|c| !is_spelt(c)).any(is_word)))
 }
 
 /// Whether a line is well formed as a name. // 5.3
@@ -231,21 +255,23 @@ fn shows_as_emoji(c: char) -> bool {
 
 /// The effect of an accepted display name: the participant takes it with these keys,
 /// for which these others give way; or it has the name already.
-pub(super) type Naming = Option<(BTreeSet<String>, BTreeSet<User>)>;
+pub(super) type Naming = Option<(Vec<String>, BTreeSet<User>)>;
+
+/// The name of a participant that registers, with its keys.
+type Named<'a> = Option<(&'a Arc<str>, Vec<String>)>;
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
     pub(super) fn check_name(&self, asker: Asker, name: &str) -> Result<Naming, Refusal> {
-        let is_wrong = !is_line(name, MAX_NAME) || !is_well_made(name) || is_reserved(name);
-        refuse_if(is_wrong, refuse(Code::NameNotAllowed))?; // 5.3 (1)
-        if let (Some(user), _) = asker {
-            let participant = self.participant(user);
-            if *participant.who.name == *name {
-                return Ok(None); // 5.3 (2)
-            }
-            refuse_if(participant.chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
+        let participant = asker.0.map(|user| self.participant(user));
+        if participant.is_some_and(|participant| *participant.who.name == *name) {
+            return Ok(None); // 5.3 (2), and it passed (1) before
         }
-        let keys = keys(name);
+        let is_made = is_line(name, MAX_NAME) && is_well_made(name);
+        let keys = if is_made { unreserved(name) } else { None };
+        let keys = keys.ok_or(refuse(Code::NameNotAllowed))?; // 5.3 (1)
+        let has_chosen = participant.is_some_and(|participant| participant.chosen);
+        refuse_if(has_chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         let yielding = self.giving_way(&keys, asker)?; // 5.3 (5)
@@ -257,7 +283,7 @@ impl Model {
     /// key is of the server's form. // 5.3 (5), 5.4, 16.3
     fn giving_way(
         &self,
-        keys: &BTreeSet<String>,
+        keys: &[String],
         (who, from): Asker,
     ) -> Result<BTreeSet<User>, Refusal> {
         let taken = |silence: Span| Err(Refusal::with(Code::NameTaken, silence.0));
@@ -289,15 +315,15 @@ impl Model {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let is_plain = (1..=MAX_NAME).contains(&id.chars().count()) && id.chars().all(plain);
         refuse_if(!is_plain, refuse(Code::InvalidArguments))?;
-        let keys = keys(id);
+        let keys = unreserved(id).ok_or(refuse(Code::UserIdTaken))?;
         let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
-        refuse_if(is_reserved(id) || is_banned, refuse(Code::UserIdTaken))?;
+        refuse_if(is_banned, refuse(Code::UserIdTaken))?;
         self.giving_way(&keys, (None, from))
             .map_err(|_| refuse(Code::UserIdTaken))
     }
 
     /// Adds keys of the participant's name or id. // 5.3, 5.4
-    pub(super) fn add_keys(&mut self, user: User, keys: BTreeSet<String>) {
+    pub(super) fn add_keys(&mut self, user: User, keys: Vec<String>) {
         self.names.extend(keys.into_iter().map(|key| (key, user)));
     }
 
@@ -343,7 +369,7 @@ impl Model {
         };
         let kept = self.measures.of_handle(handle);
         refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
-        let mut yielding = self.check_registration((handle, from), command)?;
+        let (named, mut yielding) = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
@@ -393,11 +419,12 @@ impl Model {
         self.handles.insert(handle, number);
         self.readers.insert(reader, number);
         self.participants.add(participant);
-        if let Command::Login { username, room } = command {
+        if let Some((name, keys)) = named {
+            self.name(number, name, Some((keys, BTreeSet::new())));
+        }
+        if let Command::Login { room, .. } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
-            let naming = self.check_name((Some(number), from), username)?;
-            self.name(number, username, naming);
             let room = self.join(number, room);
             let user = number;
             return Ok((number, Ok(Reply::LoggedIn { user, room })));
@@ -430,50 +457,51 @@ impl Model {
         Ok(None)
     }
 
-    /// The checks before a participant is created; returns those that give way for its name and its
-    /// public id. // 5.1
+    /// The checks before a participant is created; returns its name with the keys, and those that
+    /// give way for this and for its public id. // 5.1
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"
     )]
-    fn check_registration(
+    fn check_registration<'a>(
         &self,
         (handle, from): (SecretHash, u64),
-        command: &Command,
-    ) -> Result<BTreeSet<User>, Refusal> {
-        let name = |name| -> Result<BTreeSet<User>, Refusal> {
-            let naming = self.check_name((None, from), name)?;
-            Ok(naming.map(|(_, yielding)| yielding).unwrap_or_default())
+        command: &'a Command,
+    ) -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
+        let check = |name: &'a Arc<str>| -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
+            let (keys, yielding) = self.check_name((None, from), name)?.unzip();
+            Ok((keys.map(|keys| (name, keys)), yielding.unwrap_or_default()))
         };
+        let nameless = || Ok((None, BTreeSet::new()));
         match command {
             Command::EnterQueue(EnterQueue {
                 user_id,
                 display_name,
                 interests,
             }) => {
-                let mut yielding = display_name.as_deref().map_or(Ok(BTreeSet::new()), name)?;
+                let (named, mut yielding) = display_name.as_ref().map_or_else(nameless, check)?;
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
                 self.check_space_for_room()?;
                 if let Some(id) = user_id {
                     yielding.extend(self.check_public_id(id, from)?);
                 }
-                Ok(yielding)
+                Ok((named, yielding))
             }
             Command::Login { username, room } => {
-                let yielding = name(username)?;
+                let checked = check(username)?;
                 self.check_join((None, from), room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
                     || self.measures.of_address(from) == Some(Measure::Muted)
-                    || self.measures.of_name(&keys(username)) == Some(Measure::Muted);
+                    || self.measures.is_muted(username);
                 if is_muted {
                     self.check_exists(room)?; // 8.1 (6)
                 }
-                Ok(yielding)
+                Ok(checked)
             }
             Command::TakeBreak { excuse, .. } => {
                 self.check_excuse(excuse.as_ref())?;
-                Ok(BTreeSet::new())
+                nameless()
             }
             _ => Err(refuse(Code::HandleRequired)),
         }

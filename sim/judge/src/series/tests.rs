@@ -138,26 +138,23 @@ fn the_line_holds_those_who_wait() {
 
 #[test]
 fn a_refused_start_and_a_fault_of_the_nemesis_last_until_they_are_mended_or_to_the_end() {
-    let refused = |ms| WorldRecord::StartRefused {
-        at: at(ms),
-        why: "a hole",
-    };
-    let made = |ms, name| WorldRecord::FaultMade { at: at(ms), name };
-    let mended = |ms, name| WorldRecord::FaultMended { at: at(ms), name };
+    let refused = WorldRecord::StartRefused { why: "a hole" };
+    let made = |name| WorldRecord::FaultMade { name };
+    let mended = |name| WorldRecord::FaultMended { name };
     let mut recorder = SeriesRecorder::new(7, &[]);
-    for record in [
-        refused(100),
-        made(150, "cut"),
-        made(200, "slow"),
-        mended(300, "cut"),
-        WorldRecord::Restarted { at: at(350) },
-        WorldRecord::Restarted { at: at(400) },
-        made(420, "cut"),
-        mended(450, "cut"),
-        refused(900),
-        WorldRecord::Ended { at: at(1_000) },
+    for (ms, record) in [
+        (100, refused),
+        (150, made("cut")),
+        (200, made("slow")),
+        (300, mended("cut")),
+        (350, WorldRecord::Restarted),
+        (400, WorldRecord::Restarted),
+        (420, made("cut")),
+        (450, mended("cut")),
+        (900, refused),
+        (1_000, WorldRecord::Ended),
     ] {
-        recorder.observe_world(&record);
+        recorder.observe_world(at(ms), &record);
     }
     let faults = recorder.series().faults;
     let shown: Vec<_> = faults

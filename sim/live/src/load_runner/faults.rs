@@ -124,11 +124,8 @@ impl LoadRunner<'_, '_> {
         match nemesis.take(output, now) {
             Ok(Some(NemesisLine::Fault(name))) => {
                 self.timeline.mark(now.since(START), &name, None);
-                let made = WorldRecord::FaultMade {
-                    at: now,
-                    name: &name,
-                };
-                self.metrics.observe_world(&made);
+                let made = WorldRecord::FaultMade { name: &name };
+                self.metrics.observe_world(now, &made);
             }
             Ok(Some(NemesisLine::Mended(name))) => self.observe_mended(&name, now),
             Ok(None) => {}
@@ -159,8 +156,8 @@ impl LoadRunner<'_, '_> {
     }
 
     fn observe_mended(&mut self, name: &str, now: Time) {
-        let mended = WorldRecord::FaultMended { at: now, name };
-        self.metrics.observe_world(&mended);
+        let mended = WorldRecord::FaultMended { name };
+        self.metrics.observe_world(now, &mended);
     }
 
     /// Ends the faults of clients. A suspended process goes on at its own time.

@@ -15,7 +15,7 @@ use crate::target::Protocol;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::{LostTarget, START};
 use sim_model::protocol::{Agent, CallId, Refusal, Reply, Response};
-use sim_user::{Action, Credential};
+use sim_user::Action;
 
 impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
@@ -257,16 +257,15 @@ impl LoadRunner<'_, '_> {
                 key,
                 op,
             } => {
-                let (secret, key, handle) = match who {
+                let secret = who.secret;
+                let (key, handle) = match who.is_new {
                     // The handle follows from the key of the registering call, so all attempts have
                     // one, whatever the user's habits.
-                    Credential::New { secret } => {
+                    true => {
                         let key = key.unwrap_or(u128::from(mix(3, secret)) << 64);
-                        (secret, Some(key), None)
+                        (Some(key), None)
                     }
-                    Credential::Handle { secret } => {
-                        (secret, key, client.identity(secret).handle())
-                    }
+                    false => (key, client.identity(secret).handle()),
                 };
                 if client.cut_until > self.clock.now() {
                     // The request is lost on its way.
@@ -293,8 +292,11 @@ impl LoadRunner<'_, '_> {
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             // All streams of a live server are opened by handle.
             Action::OpenStream {
-                stream, who, after, ..
-            } => self.open(agent, stream, who, after),
+                stream,
+                secret,
+                after,
+                ..
+            } => self.open(agent, stream, secret, after),
             Action::CloseStream { stream } => {
                 if client.stream.as_ref().is_some_and(|s| s.number == stream) {
                     self.close(agent);
@@ -334,8 +336,7 @@ impl LoadRunner<'_, '_> {
         self.pool.cancel(ticket);
     }
 
-    fn open(&mut self, agent: u32, number: u32, who: Credential, after: u64) {
-        let (Credential::New { secret } | Credential::Handle { secret }) = who;
+    fn open(&mut self, agent: u32, number: u32, secret: u64, after: u64) {
         self.close(agent);
         let client = &mut self.clients[agent as usize];
         let identity = client.identity(secret);

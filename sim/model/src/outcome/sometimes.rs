@@ -7,11 +7,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use chat_types::Code;
+use chat_types::{Code, StickMove, TimerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{STICK_MOVES, TIMERS};
 use crate::protocol::EVENTS;
 
 chat_types::listed! {
@@ -249,8 +248,8 @@ impl Default for Coverage {
         Self {
             rejects,
             events: none(&EVENTS),
-            timers: none(&TIMERS),
-            stick: none(&STICK_MOVES),
+            timers: none(TimerKind::NAMES),
+            stick: none(StickMove::NAMES),
         }
     }
 }
@@ -311,8 +310,8 @@ mod tests {
             [
                 Code::NAMES.len() - OUT_OF_REACH.len(),
                 EVENTS.len(),
-                TIMERS.len(),
-                STICK_MOVES.len(),
+                TimerKind::ALL.len(),
+                StickMove::ALL.len(),
             ]
         );
     }

@@ -119,49 +119,44 @@ impl TraceLine {
     }
 
     /// What the world did.
-    pub(super) fn of_world(record: &WorldRecord<'_>, start: Time) -> Self {
+    pub(super) fn of_world(at: Time, record: &WorldRecord<'_>, start: Time) -> Self {
         let mut line = Self::default();
-        let (at, event, reason) = match *record {
-            WorldRecord::Down { at, how } => match how {
-                Outage::Stop => (at, "stopped", None),
-                Outage::Crash => (at, "crashed", None),
-                Outage::CrashUnsynced => (at, "crashed", Some("unsynced entries are lost")),
+        let (event, reason) = match *record {
+            WorldRecord::Down { how } => match how {
+                Outage::Stop => ("stopped", None),
+                Outage::Crash => ("crashed", None),
+                Outage::CrashUnsynced => ("crashed", Some("unsynced entries are lost")),
             },
-            WorldRecord::Restarted { at } => (at, "restarted", None),
-            WorldRecord::Cluster { at, server, what } => {
+            WorldRecord::Restarted => ("restarted", None),
+            WorldRecord::Cluster { server, what } => {
                 line.set(Field::Who, server_name(server));
                 if let ClusterEvent::BecameOwner { epoch } = what {
                     line.set(Field::Epoch, epoch);
                 }
-                (at, what.name(), None)
+                (what.name(), None)
             }
-            WorldRecord::ClockJumped { at, by } => {
+            WorldRecord::ClockJumped { by } => {
                 line.set(Field::ByMs, milliseconds(by));
-                (at, "clock_jumped", None)
+                ("clock_jumped", None)
             }
-            WorldRecord::DiskDamaged { at, damage } => (at, "disk_damaged", Some(damage)),
-            WorldRecord::StartRefused { at, why } => (at, "start_refused", Some(why)),
-            WorldRecord::Operated {
-                at,
-                verb,
-                user,
-                room,
-            } => {
+            WorldRecord::DiskDamaged { damage } => ("disk_damaged", Some(damage)),
+            WorldRecord::StartRefused { why } => ("start_refused", Some(why)),
+            WorldRecord::Operated { verb, user, room } => {
                 line.set(Field::Verb, verb);
                 line.set(Field::Who, user.map(|user| user.to_string()));
                 line.set(Field::Room, room.map(|room| room.to_string()));
-                (at, "operated", None)
+                ("operated", None)
             }
-            WorldRecord::FaultMade { at, name } => (at, "fault_made", Some(name)),
-            WorldRecord::FaultMended { at, name } => (at, "fault_mended", Some(name)),
-            WorldRecord::Healed { at } => (at, "healed", None),
-            WorldRecord::Sizes { at, sizes, .. } => {
+            WorldRecord::FaultMade { name } => ("fault_made", Some(name)),
+            WorldRecord::FaultMended { name } => ("fault_mended", Some(name)),
+            WorldRecord::Healed => ("healed", None),
+            WorldRecord::Sizes { sizes, .. } => {
                 let sizes = sizes.iter();
                 let sizes = sizes.map(|(name, size, limit)| (*name, json!([size, limit])));
                 line.set(Field::Sizes, sizes.collect::<Value>());
-                (at, "sizes", None)
+                ("sizes", None)
             }
-            WorldRecord::Ended { at } => (at, "ended", None),
+            WorldRecord::Ended => ("ended", None),
         };
         line.set(Field::TMs, milliseconds(at.since(start)));
         line.set(Field::Kind, "world");

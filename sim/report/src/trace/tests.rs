@@ -67,16 +67,14 @@ fn play(observer: &mut dyn Observer) {
     ] {
         tell(observer, ms, user, what);
     }
-    observer.observe_world(&WorldRecord::Down {
-        at: at(26),
-        how: Outage::CrashUnsynced,
-    });
-    observer.observe_world(&WorldRecord::Sizes {
-        at: at(26),
+    let how = Outage::CrashUnsynced;
+    observer.observe_world(at(26), &WorldRecord::Down { how });
+    let sizes = WorldRecord::Sizes {
         sizes: &[("queue", 3, 100)],
         lists: None,
         archived: false,
-    });
+    };
+    observer.observe_world(at(26), &sizes);
     for (ms, user, what) in [
         (27, Some(7), answered(1, &push, &refused)),
         (28, Some(9), received(6, &message)),
@@ -85,7 +83,7 @@ fn play(observer: &mut dyn Observer) {
     ] {
         tell(observer, ms, user, what);
     }
-    observer.observe_world(&WorldRecord::Ended { at: at(31) });
+    observer.observe_world(at(31), &WorldRecord::Ended);
 }
 
 fn event(room_seq: u64, body: Body) -> Event {

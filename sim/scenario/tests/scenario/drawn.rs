@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Span};
+use chat_types::{BreakKind, Span, StickMove, TimerKind};
 use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::names::{STICK_MOVES, TIMERS, properties_of};
+use sim_model::names::properties_of;
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Alphabet, Argument, ClientHarm, Delivery, Fault, FaultKind, Grant, Harm, LEASE_DRIFT, LogHarm,
@@ -221,8 +221,8 @@ fn fault() -> impl Strategy<Value = Fault> {
     ];
     let reached = prop_oneof![
         one(Point::ALL).prop_map(|point| Reached::Sometimes(point.name())),
-        one(&STICK_MOVES).prop_map(Reached::Stick),
-        one(&TIMERS).prop_map(Reached::Timer),
+        one(StickMove::NAMES).prop_map(Reached::Stick),
+        one(TimerKind::NAMES).prop_map(Reached::Timer),
     ];
     let milestone = (reached, 1_u32..9).prop_map(|(reached, count)| Milestone { reached, count });
     let repeats = repeats();

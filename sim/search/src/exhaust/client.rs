@@ -11,6 +11,7 @@ use sim_model::protocol::{
     Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Reply, Response,
     Room, User,
 };
+use sim_user::Credential;
 
 /// One client.
 #[derive(Clone, Debug, Default)]
@@ -43,9 +44,12 @@ impl Client {
         }
     }
 
-    /// The number that determines its handle.
-    pub(super) fn secret(&self) -> u64 {
-        1 + u64::from(self.number)
+    /// Its identity: its number determines its handle.
+    pub(super) fn credential(&self) -> Credential {
+        Credential {
+            secret: 1 + u64::from(self.number),
+            is_new: self.user.is_none(),
+        }
     }
 
     /// The operation of a call. `other` is the user that the client would block.

@@ -20,7 +20,6 @@ use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Code, Op, Outcome, ReadBy, Response};
 use sim_model::server::ServerRecord;
-use sim_user::Credential;
 use sim_world::translate;
 
 /// The duration of a step, so that the clock reflects the order of steps.
@@ -81,10 +80,8 @@ impl Tiny {
         };
         tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.
-        let at = tiny.now;
-        tiny.show(&ServerRecord::Excused { at });
-        let seed = plan.seed;
-        tiny.show(&ServerRecord::Seeded { at, seed });
+        tiny.show(&ServerRecord::Excused);
+        tiny.show(&ServerRecord::Seeded { seed: plan.seed });
         tiny.settle();
         tiny
     }
@@ -197,12 +194,8 @@ impl Tiny {
     /// Submits a request to the server, and returns its answer, if there is one.
     fn request(&mut self, user: u8, key: Option<CallId>, op: &Op) -> Option<Outcome> {
         let client = self.client(user);
-        let secret = client.secret();
-        let who = match client.user {
-            Some(_) => Credential::Handle { secret },
-            None => Credential::New { secret },
-        };
-        let key = key.map(|call| u128::from(secret) << 32 | u128::from(call.0));
+        let who = client.credential();
+        let key = key.map(|call| u128::from(who.secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
         let from = Address(u64::from(user));
         self.submit(user, ticket, &translate::call(who, from, key, op.clone()));
@@ -255,10 +248,9 @@ impl Tiny {
     fn reconnect(&mut self, user: u8) {
         let ticket = self.ticket();
         let client = self.client(user);
-        let secret = client.secret();
-        let (who, after) = (Credential::Handle { secret }, Some(client.cursor));
+        let (secret, after) = (client.credential().secret, Some(client.cursor));
         client.stream = Some(ticket);
-        let ask = translate::open_stream(who, ReadBy::Handle, after);
+        let ask = translate::open_stream(secret, ReadBy::Handle, after);
         self.submit(user, ticket, &ask);
         if let Some(Err(_)) = self.take_answer(ticket) {
             self.client(user).stream = None;
@@ -274,22 +266,20 @@ impl Tiny {
         let fine = self.now.0 % GRAIN;
         let at = self.now.max(Time(due.0 / GRAIN * GRAIN + fine));
         self.now = at;
-        self.show(&ServerRecord::Excused { at });
+        self.show(&ServerRecord::Excused);
         self.host().wake();
         self.settle();
     }
 
     /// Crashes the server, and restarts it at once from a snapshot of the committed state.
     fn crash(&mut self) {
-        let at = self.now;
-        let how = Outage::CrashUnsynced;
-        self.judge.observe_world(&WorldRecord::Down { at, how });
-        self.show(&ServerRecord::Crashed { at });
+        let (at, how) = (self.now, Outage::CrashUnsynced);
+        self.judge.observe_world(at, &WorldRecord::Down { how });
+        self.show(&ServerRecord::Crashed);
         let snapshot = self.node.hub().snapshot();
         let hub = Hub::restore(&snapshot).expect("a snapshot of this very state");
         let config = hub.config().clone();
         self.show(&ServerRecord::Restarted {
-            at,
             config: &config,
             continuity: Continuity::Whole,
         });
@@ -301,7 +291,7 @@ impl Tiny {
             }
         }
         self.settle();
-        self.judge.observe_world(&WorldRecord::Restarted { at });
+        self.judge.observe_world(at, &WorldRecord::Restarted);
     }
 
     fn ticket(&mut self) -> Ticket {
@@ -322,21 +312,20 @@ impl Tiny {
     /// Ends a path: drains every inbox, and judges the whole history.
     pub(super) fn finish(mut self) -> End {
         self.now += STEP;
-        let at = self.now;
-        self.judge.observe_world(&WorldRecord::Healed { at });
+        self.judge.observe_world(self.now, &WorldRecord::Healed);
         for user in 0..self.users() {
             self.drain(user);
         }
         let sizes = self.node.sizes();
         let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
         let at = self.now;
-        self.judge.observe_world(&WorldRecord::Sizes {
-            at,
+        let sizes = WorldRecord::Sizes {
             sizes: &sizes,
             lists: Some(&translate::lists(self.node.hub(), true)),
             archived: true,
-        });
-        self.judge.observe_world(&WorldRecord::Ended { at });
+        };
+        self.judge.observe_world(at, &sizes);
+        self.judge.observe_world(at, &WorldRecord::Ended);
         End {
             judgement: self.judge.finish(at),
             base: self.highest,

@@ -365,7 +365,7 @@ impl Decisions {
 
 impl Observer for Decisions {
     fn observe(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::Server(ServerRecord::Committed { entry, said, .. }) = event {
+        if let RunEvent::Server(_, ServerRecord::Committed { entry, said, .. }) = event {
             self.add(entry, *said);
         }
     }

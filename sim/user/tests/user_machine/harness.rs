@@ -12,7 +12,7 @@ use sim_model::protocol::{
     Agent, Answer, Body, CallId, Command, EndReason, EnterQueue, Event, Gap, InboxEvent, Op,
     Outcome, Page, Read, ReadBy, Refusal, Reply, Response, Room, User, Who,
 };
-use sim_user::{Action, Credential, Script, VirtualUser};
+use sim_user::{Action, Script, VirtualUser};
 
 pub(crate) const CLIENT: Client = Client {
     timeout: Span::millis(500),
@@ -363,25 +363,29 @@ impl Log {
             } => {
                 let key = key.map(|key| format!(" key {}", number(&mut self.keys, key)));
                 let key = key.unwrap_or_default();
-                let who = self.name(*who);
-                format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
+                let new = if who.is_new { "new " } else { "" };
+                let who = number(&mut self.secrets, who.secret);
+                format!(
+                    "request {}.{attempt} {} as {new}{who}{key}",
+                    call.0,
+                    show(op)
+                )
             }
             Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
             Action::OpenStream {
-                stream, who, after, ..
-            } => format!("open {stream} after {after}{}", self.name(*who)),
+                stream,
+                secret,
+                after,
+                ..
+            } => {
+                let who = number(&mut self.secrets, *secret);
+                format!("open {stream} after {after} as {who}")
+            }
             Action::CloseStream { stream } => format!("close {stream}"),
             Action::DropAll { .. } => "drop all".into(),
         };
         self.lines.push(format!("{} > {text}", now.0 / 1_000));
         self.actions.push(action);
-    }
-
-    fn name(&mut self, who: Credential) -> String {
-        match who {
-            Credential::New { secret } => format!(" as new {}", number(&mut self.secrets, secret)),
-            Credential::Handle { secret } => format!(" as {}", number(&mut self.secrets, secret)),
-        }
     }
 }
 

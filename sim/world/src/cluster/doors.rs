@@ -17,7 +17,7 @@ use super::chance::Purpose;
 use super::turns::Deferred;
 use crate::event_queue::Event;
 use crate::host;
-use crate::in_flight::{InFlight, RequestStage, Slot, Stream};
+use crate::in_flight::{InFlight, RequestStage, Stream};
 use crate::translate;
 use crate::{START, World};
 
@@ -85,9 +85,9 @@ impl World<'_, '_> {
 
     /// A request is at its client's door. Returns the time that it takes to the owner, if it is
     /// passed on.
-    pub(crate) fn pass_door(&mut self, slot: Slot) -> Option<Span> {
+    pub(crate) fn pass_door(&mut self, ticket: Ticket) -> Option<Span> {
         let now = self.now();
-        let request = self.in_flight.request(slot)?;
+        let request = self.in_flight.request(ticket)?;
         let agent = request.origin.agent();
         request.stage = RequestStage::AtDoor;
         let is_new = request.tried_until.is_none();
@@ -104,11 +104,11 @@ impl World<'_, '_> {
             Passage::Open(hop) => return Some(hop),
             Passage::Closed => {
                 // The connection is refused, and the client turns to the next server.
-                self.lose_request(slot);
+                self.lose_request(ticket);
                 self.next_door(agent);
             }
-            Passage::Later(_) if now >= until => self.refuse_at_door(slot, None),
-            Passage::Later(at) => self.events.schedule(at, Event::AtServer(slot)),
+            Passage::Later(_) if now >= until => self.refuse_at_door(ticket, None),
+            Passage::Later(at) => self.events.schedule(at, Event::AtServer(ticket)),
         }
         None
     }
@@ -119,8 +119,8 @@ impl World<'_, '_> {
         self.clients[agent as usize].door = door % self.cluster().sites.len();
     }
 
-    fn refuse_at_door(&mut self, slot: Slot, known: Option<Earlier>) {
-        let Some(request) = self.in_flight.request(slot) else {
+    fn refuse_at_door(&mut self, ticket: Ticket, known: Option<Earlier>) {
+        let Some(request) = self.in_flight.request(ticket) else {
             return;
         };
         let known = known.or(request.earlier);
@@ -128,27 +128,27 @@ impl World<'_, '_> {
             retry_after: RETRY,
             earlier: known.unwrap_or_else(|| request.unasked()),
         };
-        self.answer(slot, Err(translate::refusal(&reject)));
+        self.answer(ticket, Err(translate::refusal(&reject)));
     }
 
     /// Submits a call to the owner, or lets its door try again.
-    pub(crate) fn submit_to_owner(&mut self, slot: Slot, from: Address, ask: &Arc<Call>) {
+    pub(crate) fn submit_to_owner(&mut self, ticket: Ticket, from: Address, ask: &Arc<Call>) {
         if self.cluster().is_turning {
-            let deferred = Deferred::Submit(slot, from, Arc::clone(ask));
+            let deferred = Deferred::Submit(ticket, from, Arc::clone(ask));
             return self.cluster_mut().deferred.push_back(deferred);
         }
-        let agent = self.in_flight.request(slot).map(|it| it.origin.agent());
+        let agent = self.in_flight.request(ticket).map(|it| it.origin.agent());
         let target = match agent {
             Some(agent) => self.target_of(agent),
             None => self.ready_owner(),
         };
         let Some(target) = target else {
-            return self.back_to_door(slot, Earlier::Unasked);
+            return self.back_to_door(ticket, Earlier::Unasked);
         };
-        if let Some(request) = self.in_flight.request(slot) {
+        if let Some(request) = self.in_flight.request(ticket) {
             request.stage = RequestStage::Submitted;
         }
-        let (at, ticket) = (self.server_now(), slot.ticket());
+        let at = self.server_now();
         if self.cluster().owner == Some(target) {
             host::asked(&mut self.observers, at, ticket, from, ask);
         } else {
@@ -162,7 +162,7 @@ impl World<'_, '_> {
             member.submit(now, ticket, from, Call::clone(ask));
         });
         let is_read = matches!(**ask, Call::Read { .. });
-        let waits = self.in_flight.is_at(slot, RequestStage::Submitted);
+        let waits = self.in_flight.is_at(ticket, RequestStage::Submitted);
         if is_read && self.plan.reads == OwnerReads::Strict && waits {
             self.observers.reach(Point::ReadWaited);
         }
@@ -170,17 +170,17 @@ impl World<'_, '_> {
 
     /// A call was not answered by the owner: its door repeats it as a new request, or refuses it if it
     /// may have taken effect and cannot be repeated.
-    pub(crate) fn back_to_door(&mut self, slot: Slot, known: Earlier) {
-        if let Some(request) = self.in_flight.request(slot)
+    pub(crate) fn back_to_door(&mut self, ticket: Ticket, known: Earlier) {
+        if let Some(request) = self.in_flight.request(ticket)
             && known == Earlier::Unknown
         {
             request.earlier = Some(known);
             if !request.ask.as_deref().is_some_and(can_repeat) {
-                return self.refuse_at_door(slot, Some(known));
+                return self.refuse_at_door(ticket, Some(known));
             }
         }
         // An operator's act is not repeated.
-        let Some(InFlight::Request(mut request)) = self.in_flight.remove(slot) else {
+        let Some(InFlight::Request(mut request)) = self.in_flight.remove(ticket) else {
             return;
         };
         let at = self.now() + PAUSE;
@@ -199,8 +199,8 @@ impl World<'_, '_> {
         let client = &mut self.clients[agent as usize];
         let calls = client.in_flight.iter_mut().map(|entry| &mut entry.2);
         let older = client.older.iter_mut().map(|entry| &mut entry.1);
-        for known in calls.chain(older).chain(&mut client.stream_slot) {
-            if *known == slot {
+        for known in calls.chain(older).chain(&mut client.stream_ticket) {
+            if *known == ticket {
                 *known = new;
             }
         }
@@ -208,9 +208,9 @@ impl World<'_, '_> {
     }
 
     /// Whether the owner refuses the request because it is about to hand over.
-    pub(crate) fn is_for_next_owner(&mut self, slot: Slot, outcome: &Outcome) -> bool {
+    pub(crate) fn is_for_next_owner(&mut self, ticket: Ticket, outcome: &Outcome) -> bool {
         let is_closing = matches!(outcome, Err(refusal) if refusal.is(Code::ShuttingDown));
-        self.server.cluster.is_some() && is_closing && self.in_flight.request(slot).is_some()
+        self.server.cluster.is_some() && is_closing && self.in_flight.request(ticket).is_some()
     }
 
     /// The fate of an answer that its client's door passes on.
@@ -235,8 +235,8 @@ impl World<'_, '_> {
     pub(super) fn lose_connections(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
         self.break_streams(|_| true);
         let held = [RequestStage::AtServer, RequestStage::Submitted];
-        for slot in self.in_flight.requests_at(&held) {
-            let Some(request) = self.in_flight.request(slot) else {
+        for ticket in self.in_flight.requests_at(&held) {
+            let Some(request) = self.in_flight.request(ticket) else {
                 continue;
             };
             let agent = request.origin.agent();
@@ -245,12 +245,12 @@ impl World<'_, '_> {
                 false => Earlier::Unasked,
             };
             if self.cluster().sites[self.door_of(agent)].member.is_none() {
-                self.lose_request(slot);
+                self.lose_request(ticket);
                 self.next_door(agent);
                 continue;
             }
-            let known = moved.get(&slot.ticket()).copied().unwrap_or(unanswered);
-            self.back_to_door(slot, known);
+            let known = moved.get(&ticket).copied().unwrap_or(unanswered);
+            self.back_to_door(ticket, known);
         }
         self.lose_acts();
     }
@@ -261,8 +261,8 @@ impl World<'_, '_> {
         self.break_streams(|door| door % servers == site);
         let held = [RequestStage::AtServer, RequestStage::Submitted];
         let there = [RequestStage::AtDoor, held[0], held[1]];
-        for slot in self.in_flight.requests_at(&there) {
-            let Some(request) = self.in_flight.request(slot) else {
+        for ticket in self.in_flight.requests_at(&there) {
+            let Some(request) = self.in_flight.request(ticket) else {
                 continue;
             };
             let (agent, stage) = (request.origin.agent(), request.stage);
@@ -271,9 +271,9 @@ impl World<'_, '_> {
             }
             if held.contains(&stage) {
                 // The owner notices that its caller is gone.
-                self.gone_at_server(slot);
+                self.gone_at_server(ticket);
             }
-            self.lose_request(slot);
+            self.lose_request(ticket);
             self.next_door(agent);
         }
     }
@@ -281,14 +281,14 @@ impl World<'_, '_> {
     /// Breaks the streams of clients with such doors.
     fn break_streams(&mut self, is_lost: impl Fn(usize) -> bool) {
         let has_owner = self.cluster().owner.is_some();
-        for slot in self.in_flight.streams() {
-            let Some(&mut Stream { agent, .. }) = self.in_flight.stream(slot) else {
+        for ticket in self.in_flight.streams() {
+            let Some(&mut Stream { agent, .. }) = self.in_flight.stream(ticket) else {
                 continue;
             };
             if is_lost(self.clients[agent as usize].door) {
-                self.break_stream(slot);
+                self.break_stream(ticket);
                 if !has_owner {
-                    self.in_flight.remove(slot);
+                    self.in_flight.remove(ticket);
                 }
             }
         }

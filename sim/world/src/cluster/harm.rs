@@ -27,7 +27,7 @@ impl World<'_, '_> {
     /// All servers go down, and start again.
     pub(crate) fn cluster_goes_down(&mut self, how: Outage, down_for: Span) {
         self.cluster_mut().is_down = true;
-        self.tell_world(|at| WorldRecord::Down { at, how });
+        self.tell_world(&WorldRecord::Down { how });
         for site in 0..self.cluster().sites.len() {
             match how {
                 Outage::Stop => self.stop_member(site, down_for),
@@ -150,7 +150,7 @@ impl World<'_, '_> {
         }
         place.stopping = Some(down_for);
         if is_owner {
-            self.tell_server(|at| ServerRecord::Stopping { at });
+            self.tell_server(&ServerRecord::Stopping);
         }
         self.member_turn(site, Member::resign);
     }
@@ -215,9 +215,9 @@ impl World<'_, '_> {
             return;
         }
         self.observers.is_paused = false;
-        self.tell_server(|at| ServerRecord::Excused { at });
-        for slot in self.in_flight.streams() {
-            self.push(slot);
+        self.tell_server(&ServerRecord::Excused);
+        for ticket in self.in_flight.streams() {
+            self.push(ticket);
         }
     }
 

@@ -15,7 +15,6 @@ use sim_model::server::ServerRecord;
 use super::applied;
 use crate::World;
 use crate::host;
-use crate::in_flight::Slot;
 use crate::translate;
 
 /// The owner's node before a turn, or after it.
@@ -59,7 +58,7 @@ const fn is_push(output: &Output) -> bool {
 #[derive(Clone, Debug)]
 pub(super) enum Deferred {
     /// An operator acts.
-    Submit(Slot, Address, Arc<Call>),
+    Submit(Ticket, Address, Arc<Call>),
     /// A server shuts down for this time.
     Stop(usize, Span),
     /// The owner looks at its timers.
@@ -78,7 +77,7 @@ impl World<'_, '_> {
         self.cluster_mut().is_turning = false;
         while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
             match deferred {
-                Deferred::Submit(slot, from, ask) => self.submit_to_owner(slot, from, &ask),
+                Deferred::Submit(ticket, from, ask) => self.submit_to_owner(ticket, from, &ask),
                 Deferred::Stop(site, down_for) => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
                 Deferred::JumpClock(by) => self.jump_clock(by),
@@ -124,9 +123,8 @@ impl World<'_, '_> {
                 return;
             }
             if after.has_left && !before.has_left {
-                let at = now.wall;
                 self.observers
-                    .observe_server(&ServerRecord::Finished { at });
+                    .observe_server(now.wall, &ServerRecord::Finished);
             }
         }
         // Answers precede the next batch, which holds what they imply. Streams are read after it.
@@ -169,7 +167,7 @@ impl World<'_, '_> {
                 }
                 Output::Admitted(ticket) => {
                     if self.cluster().owner == Some(site) {
-                        self.tell_server(|at| ServerRecord::Admitted { at, ticket });
+                        self.tell_server(&ServerRecord::Admitted { ticket });
                     }
                 }
                 Output::Moved { ticket, earlier } => {
@@ -201,9 +199,9 @@ impl World<'_, '_> {
         let is_owner = self.cluster().owner == Some(site);
         for (ticket, earlier) in moved {
             if is_owner {
-                self.tell_server(|at| ServerRecord::GivenBack { at, ticket });
+                self.tell_server(&ServerRecord::GivenBack { ticket });
             }
-            self.back_to_door(Slot::of(ticket), earlier);
+            self.back_to_door(ticket, earlier);
         }
     }
 
@@ -270,17 +268,17 @@ impl World<'_, '_> {
             }
             self.count_commit();
         } else if !before.batch.is_empty() && after.batch.is_empty() {
-            self.tell_server(|at| ServerRecord::AppendFailed { at });
+            self.tell_server(&ServerRecord::AppendFailed);
         }
         if before.append.is_some() && after.sequence > before.sequence {
-            self.tell_server(|at| ServerRecord::LogHas { at });
+            self.tell_server(&ServerRecord::LogHas);
         }
         if before.is_busy && before.append != after.append {
-            self.tell_server(|at| ServerRecord::LogBusy { at, busy: false });
+            self.tell_server(&ServerRecord::LogBusy { busy: false });
         }
         if after.is_unknown && !before.is_unknown {
             self.observers.reach(Point::AppendUnknown);
-            self.tell_server(|at| ServerRecord::AppendUnknown { at });
+            self.tell_server(&ServerRecord::AppendUnknown);
         }
     }
 
@@ -297,19 +295,17 @@ impl World<'_, '_> {
         }
         // A record that is no batch is on its way, and was not before.
         if after.is_busy && !(before.is_busy && before.append == after.append) {
-            self.tell_server(|at| ServerRecord::LogBusy { at, busy: true });
+            self.tell_server(&ServerRecord::LogBusy { busy: true });
         }
     }
 
     /// Reports the next entry of the log as committed.
     fn report_entry(&mut self, ticket: Option<Ticket>) {
-        let since = self.server_now();
         let next = self.cluster_mut().witness.next();
         let next = next.expect("a member applied it, and the witness with it");
-        self.observers.observe_server(&ServerRecord::Committed {
+        self.tell_server(&ServerRecord::Committed {
             position: next.position.0,
             at: next.at,
-            since,
             entry: &next.entry,
             ticket,
             said: translate::decided(&next.outcome),
@@ -326,9 +322,8 @@ impl World<'_, '_> {
             if !held {
                 self.observers.reach(Point::LeaseEnded);
             }
-            let at = now.wall;
             self.observers
-                .observe_server(&ServerRecord::Lease { at, held });
+                .observe_server(now.wall, &ServerRecord::Lease { held });
         }
     }
 
@@ -338,7 +333,7 @@ impl World<'_, '_> {
         if self.cluster().owner.is_some() {
             // The owner before it has not noticed yet. What it should have done since then, it no
             // longer may.
-            self.tell_server(|at| ServerRecord::Excused { at });
+            self.tell_server(&ServerRecord::Excused);
             self.owner_lost(&BTreeMap::new());
         }
         while self.cluster().witness.has_next() {
@@ -360,8 +355,7 @@ impl World<'_, '_> {
             difference(hub, log)
         );
         let config = &member.config().clone();
-        self.tell_server(|at| ServerRecord::Restarted {
-            at,
+        self.tell_server(&ServerRecord::Restarted {
             config,
             continuity: Continuity::Whole,
         });
@@ -372,7 +366,7 @@ impl World<'_, '_> {
         self.server.life += 1;
         self.tell(Some(site), ClusterEvent::BecameOwner { epoch });
         if was_down {
-            self.tell_world(|at| WorldRecord::Restarted { at });
+            self.tell_world(&WorldRecord::Restarted);
         }
     }
 
@@ -381,7 +375,7 @@ impl World<'_, '_> {
     pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
         self.report_collections();
         self.cluster_mut().owner = None;
-        self.tell_server(|at| ServerRecord::Crashed { at });
+        self.tell_server(&ServerRecord::Crashed);
         self.observers.is_paused = false;
         self.server.lose_queue(self.events.now());
         self.lose_connections(moved);

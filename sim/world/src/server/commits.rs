@@ -1,5 +1,8 @@
 //! Batches of the journal: from the node to the disk, and their outcomes back.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use chat_core::{Counters, StickMove, TimerKind};
 use chat_types::{Span, mix};
 use sim_model::history::{Observer as _, RunEvent};
@@ -91,14 +94,15 @@ impl World<'_, '_> {
 
     /// Counts what the core did for a batch, and reports how long its append took.
     pub(crate) fn count_commit(&mut self) {
-        let counters = self.server.node().map(|node| node.hub().counters());
-        if let Some(counters) = counters.filter(|now| **now != self.server.counters) {
-            let counters = counters.clone();
-            for _ in self.server.counters.recalled..counters.recalled {
+        let counted = |it: &Counters| (it.recalled, it.fired, it.moves);
+        let (before, counters) = (&self.server.counters, self.server.node());
+        let counters = counters.map(|node| node.hub().counters());
+        if let Some(now) = counters.filter(|now| counted(now) != counted(before)) {
+            for _ in before.recalled..now.recalled {
                 self.observers.reach(Point::RetryDeduplicated);
             }
-            count_core_work(self.observers.coverage(), &self.server.counters, &counters);
-            self.server.counters = counters;
+            count_core_work(&mut self.observers.points.tally.coverage, before, now);
+            self.server.counters = now.clone();
         }
         let took = self.now().since(self.server.append_began);
         self.observers.observe(RunEvent::Committed(took));
@@ -115,30 +119,18 @@ impl World<'_, '_> {
 /// Counts the differences between these counters. Mostly there are none, and then nothing is looked
 /// up.
 fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
-    for kind in TimerKind::ALL {
-        let fired = now.fired[*kind as usize].saturating_sub(before.fired[*kind as usize]);
-        if fired > 0 {
-            *coverage.timers.entry(kind.name().into()).or_default() += fired;
-        }
-    }
-    for how in StickMove::ALL {
-        let moved = now.moves[*how as usize].saturating_sub(before.moves[*how as usize]);
-        if moved > 0 {
-            *coverage.stick.entry(how.name().into()).or_default() += moved;
-        }
-    }
+    let timers = (&mut coverage.timers, TimerKind::NAMES);
+    count(timers, &before.fired, &now.fired);
+    let moves = (&mut coverage.stick, StickMove::NAMES);
+    count(moves, &before.moves, &now.moves);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sim_model::names::{STICK_MOVES, TIMERS};
+type Counts = BTreeMap<Cow<'static, str>, u64>;
 
-    #[test]
-    fn the_model_and_the_core_have_the_same_names() {
-        let timers: Vec<&str> = TimerKind::ALL.iter().map(|kind| kind.name()).collect();
-        assert_eq!(TIMERS, timers[..]);
-        let moves: Vec<&str> = StickMove::ALL.iter().map(|how| how.name()).collect();
-        assert_eq!(STICK_MOVES, moves[..]);
+fn count((counts, names): (&mut Counts, &[&'static str]), before: &[u64], now: &[u64]) {
+    for (name, (before, now)) in names.iter().zip(before.iter().zip(now)) {
+        if now > before {
+            *counts.entry((*name).into()).or_default() += now - before;
+        }
     }
 }

@@ -20,13 +20,13 @@ struct Starts {
 
 impl Starts {
     fn see(&mut self, event: RunEvent<'_>) {
-        if let RunEvent::World(WorldRecord::DiskDamaged { damage, .. }) = event {
+        if let RunEvent::World(_, WorldRecord::DiskDamaged { damage }) = event {
             self.damaged.push((*damage).to_owned());
-        } else if let RunEvent::World(WorldRecord::StartRefused { at, why }) = event {
-            self.refused.push((*at, (*why).to_owned()));
-        } else if let RunEvent::World(WorldRecord::Restarted { at }) = event {
-            self.started.push(*at);
-        } else if let RunEvent::Server(ServerRecord::StartRefused { accepted, .. }) = event {
+        } else if let RunEvent::World(at, WorldRecord::StartRefused { why }) = event {
+            self.refused.push((at, (*why).to_owned()));
+        } else if let RunEvent::World(at, WorldRecord::Restarted) = event {
+            self.started.push(at);
+        } else if let RunEvent::Server(_, ServerRecord::StartRefused { accepted, .. }) = event {
             self.kept.push(accepted.map(|state| state.position));
         }
     }

@@ -48,8 +48,8 @@ fn seen(faults: &str) -> Seen {
             {
                 seen.granted.push(sent_at);
             }
-        } else if let RunEvent::World(WorldRecord::Down { at, .. }) = event {
-            seen.crashed.push(*at);
+        } else if let RunEvent::World(at, WorldRecord::Down { .. }) = event {
+            seen.crashed.push(at);
         } else if let RunEvent::Network(_, agent, what) = event
             && let NetworkRecord::Replied { call, fate, .. } = what
             && *fate == Delivery::Lost

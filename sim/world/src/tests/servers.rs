@@ -33,7 +33,7 @@ faults: [{faults}]
     let plan = parse("talk.yaml", &text).expect("a scenario");
     let mut told = Told::new();
     let outcome = watched(&plan, 5, |event| {
-        if let RunEvent::World(WorldRecord::Cluster { server, what, .. }) = event {
+        if let RunEvent::World(_, WorldRecord::Cluster { server, what }) = event {
             told.push((*server, *what));
         }
     });

@@ -65,7 +65,7 @@ impl Tiny {
     }
 
     pub(super) fn show(&mut self, record: &ServerRecord<'_>) {
-        self.judge.observe_server(record);
+        self.judge.observe_server(self.now, record);
     }
 
     fn push(&mut self, stream: Ticket) {

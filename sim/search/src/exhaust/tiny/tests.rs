@@ -11,15 +11,13 @@ use sim_model::server::ServerRecord;
 use super::Tiny;
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Body, Event, Op, Outcome, Page, Read, ReadBy, Reply, Response, Who};
-use sim_user::Credential;
 use sim_world::translate;
 
 impl Tiny {
     /// Makes a read by the client's reader id.
     pub(in crate::exhaust) fn read_by_reader_id(&mut self, user: u8, read: Read) -> Outcome {
-        let secret = self.client(user).secret();
-        let (ticket, by) = (self.ticket(), ReadBy::ReaderId);
-        let (who, from) = (Credential::Handle { secret }, Address(user.into()));
+        let who = self.client(user).credential();
+        let (ticket, by, from) = (self.ticket(), ReadBy::ReaderId, Address(user.into()));
         let call = translate::call(who, from, None, Op::Read { read, by });
         self.submit(user, ticket, &call);
         let (_, outcome) = self.answers.pop().expect("it does not wait");
@@ -30,14 +28,13 @@ impl Tiny {
     pub(in crate::exhaust) fn forge_accepted(&mut self, user: u8) {
         let (_, op) = self.begin(user, TinyCall::Send, RequestKey::None);
         let client = &self.clients[usize::from(user)];
-        let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
+        let (Some(room), at, who) = (client.room, self.now, client.credential()) else {
             return;
         };
         let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
         let ticket: Ticket = self.ticket();
-        let ask = translate::call(Credential::Handle { secret }, Address(0), None, op);
+        let ask = translate::call(who, Address(0), None, op);
         self.show(&ServerRecord::Asked {
-            at,
             ticket,
             from: u64::from(user),
             ask: &ask,
@@ -49,7 +46,6 @@ impl Tiny {
             turns_left: None,
         }));
         self.show(&ServerRecord::Answered {
-            at,
             ticket,
             outcome: &outcome,
         });
@@ -74,7 +70,6 @@ impl Tiny {
             },
         };
         self.show(&ServerRecord::Pushed {
-            at,
             ticket: stream,
             page: &Page {
                 events: vec![(Seq(cursor), Arc::new(event))],

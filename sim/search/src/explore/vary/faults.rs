@@ -1,9 +1,7 @@
 //! Draws the faults and their times.
 
 use chat_types::config::Matching;
-use chat_types::{Config, Span};
-
-use sim_model::names::{STICK_MOVES, TIMERS};
+use chat_types::{Config, Span, StickMove, TimerKind};
 
 use super::dice::{Dice, ratio};
 use super::{limits, texts};
@@ -285,8 +283,8 @@ fn milestone(dice: &mut Dice) -> Milestone {
     ];
     let reached = match dice.between(0, 5) {
         0..=2 => Reached::Sometimes(dice.pick(&POINTS).name()),
-        3 | 4 => Reached::Stick(dice.pick(&STICK_MOVES)),
-        _ => Reached::Timer(dice.pick(&TIMERS)),
+        3 | 4 => Reached::Stick(dice.pick(StickMove::NAMES)),
+        _ => Reached::Timer(dice.pick(TimerKind::NAMES)),
     };
     let count = dice.pick(&[1, 1, 2, 3, 5]);
     Milestone { reached, count }

@@ -27,7 +27,6 @@ mod timer;
 pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder};
 pub use chat_types::*;
 pub use counters::Counters;
-pub use digest::{mix, mix_bytes, mix_lanes};
 pub use hub::{
     Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
     Size,

@@ -176,12 +176,12 @@ impl Auditor {
                 self.differ(difference);
             }
             ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
-                self.handle_damage(at, record);
+                self.handle_damage(record);
             }
             ServerRecord::Stopping => self.pipeline.is_stopping = true,
-            ServerRecord::Finished => self.handle_finish(at),
+            ServerRecord::Finished => self.handle_finish(),
             ServerRecord::Restarted { config, continuity } => {
-                self.handle_restart(at, config, continuity);
+                self.handle_restart(config, continuity);
             }
         }
     }
@@ -487,7 +487,7 @@ impl Auditor {
     }
 
     /// A recovery read a damaged journal, or refused it.
-    fn handle_damage(&mut self, at: Time, record: &ServerRecord<'_>) {
+    fn handle_damage(&mut self, record: &ServerRecord<'_>) {
         self.tally.add(Comparison::Damaged);
         // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
         // may have lost those to which no answer has left.

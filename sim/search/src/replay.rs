@@ -242,7 +242,7 @@ impl<'r> Replay<'r> {
             });
         }
         if let Some(judge) = self.judge.as_mut().filter(|judge| !judge.violated()) {
-            judge.observe_server(&committed(position, at, entry, said));
+            judge.observe_server(at, &committed(position, at, entry, said));
             self.violated = judge.violated().then_some((position, at));
         }
         // The server's snapshot at this position, if there is one.

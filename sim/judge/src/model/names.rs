@@ -281,11 +281,7 @@ impl Model {
     /// The other participants whose names or ids have one of these keys, if all give way to a caller
     /// from this address; else the name is taken, with the silence after which they would, unless a
     /// key is of the server's form. // 5.3 (5), 5.4, 16.3
-    fn giving_way(
-        &self,
-        keys: &[String],
-        (who, from): Asker,
-    ) -> Result<BTreeSet<User>, Refusal> {
+    fn giving_way(&self, keys: &[String], (who, from): Asker) -> Result<BTreeSet<User>, Refusal> {
         let taken = |silence: Span| Err(Refusal::with(Code::NameTaken, silence.0));
         let owner = |key: &String| self.names.get(key).copied();
         let others = || keys.iter().filter(|key| who.is_none() || owner(key) != who);

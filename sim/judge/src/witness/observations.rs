@@ -154,7 +154,6 @@ impl Witness {
     /// A witness without any records.
     pub(crate) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
-        let copied = |step: &ScriptStep| step.net.duplicate.is_some();
         // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
         let (steps, personas) = (plan.workload.steps(), plan.workload.personas());

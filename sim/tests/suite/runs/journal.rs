@@ -47,7 +47,7 @@ struct Journal(Judge);
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
         use ServerRecord::{Committed, Seeded};
-        if let RunEvent::Server(_, record @ (Seeded { .. } | Committed { .. })) = event {
+        if let RunEvent::Server(_, Seeded { .. } | Committed { .. }) = event {
             self.0.observe(event);
         }
     }

@@ -80,9 +80,9 @@ impl Problem {
     }
 
     /// The problem and those beside it, with their file and in its order.
-    pub(super) fn within(mut self: Box<Self>, file: &str, text: &str) -> ScenarioError {
+    pub(super) fn within(mut self, file: &str, text: &str) -> ScenarioError {
         let beside = std::mem::take(&mut self.beside);
-        let mut mistakes = vec![*self];
+        let mut mistakes = vec![self];
         mistakes.extend(beside);
         mistakes.sort_by_key(|problem| problem.place.start);
         // The parts of a value that is used again by an alias have the places of the first use.

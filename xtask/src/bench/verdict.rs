@@ -78,18 +78,7 @@ impl CountVerdict {
         }
         let machines = [&before.made_with, &now.made_with];
         let elsewhere = differences(machines, &["valgrind", "libc", "cpu"]);
-        let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
-        let mut summary: String = elsewhere.iter().map(note).collect();
-        let largest = changes
-            .iter()
-            .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        if let Some((percent, name)) = largest {
-            let all = names.len();
-            let _ = writeln!(
-                summary,
-                "{all} counted; the largest change is {percent:+.2} % ({name})"
-            );
-        }
+        let summary = summary(&changes, names.len(), elsewhere.as_deref());
         let fewer = match fewer.is_empty() {
             true => String::new(),
             false => format!(
@@ -113,6 +102,20 @@ impl CountVerdict {
             findings,
         }
     }
+}
+
+/// The largest change of these in percent, and what is different on this machine.
+fn summary(changes: &[(f64, &&String)], counted: usize, elsewhere: Option<&str>) -> String {
+    let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
+    let mut summary = elsewhere.map(note).unwrap_or_default();
+    let largest = (changes.iter()).max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    if let Some((percent, name)) = largest {
+        let _ = writeln!(
+            summary,
+            "{counted} counted; the largest change is {percent:+.2} % ({name})"
+        );
+    }
+    summary
 }
 
 /// What differs of these properties, there and here.

@@ -102,9 +102,9 @@ impl World {
             ("Authorization", &*bearer),
             ("Content-Type", "application/json"),
         ];
-        let body = match body {
-            Value::Null => String::new(),
-            body => body.to_string(),
+        let body = match body.is_null() {
+            true => String::new(),
+            false => body.to_string(),
         };
         let mut client = self.client().await;
         client

@@ -592,8 +592,12 @@ fn is_loopback(host: &str) -> bool {
     if host.eq_ignore_ascii_case("localhost") {
         return true;
     }
-    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    ip.is_ok_and(|ip| ip.to_canonical().is_loopback())
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(host);
+    bare.parse::<IpAddr>()
+        .is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -625,7 +629,7 @@ mod tests {
                       evil.example:8894 10.0.0.1 [2001:db8::1] port.example port.example:80 \
                       localhost@evil.example evil@localhost chat.example. \
                       localhost:8894.evil.example 127.0.0.1:x [::1]:8894.evil.example \
-                      localhost:+80 localhost:65536";
+                      localhost:+80 localhost:65536 127.0.0.1[] 127.0.0.1[]:8894";
         for host in others.split(' ') {
             let refused = checked(&allowed, &[host], &[]);
             assert_eq!(refused, Err(Fault::HostNotAllowed), "{host}");

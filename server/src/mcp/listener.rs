@@ -92,7 +92,10 @@ impl Listener {
                 _ = changes.changed(), if !closing.is_cancelled() => {}
                 () = closing.cancelled(), if !closing.is_cancelled() => {}
                 Some(ended) = reading.tasks.join_next(), if !idle => match ended {
-                    Ok((_, Ended::Stalled)) => return Ok(()),
+                    Ok((_, Ended::Stalled)) => {
+                        tracing::debug!("a client takes no pushes, and its stream ends");
+                        return Ok(());
+                    }
                     // Of a cluster only its owner may have closed: the inbox is read at the next one.
                     Ok((reader, Ended::Closing)) => {
                         reading.readers.retain(|(known, ..)| *known != reader);

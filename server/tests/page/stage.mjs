@@ -69,6 +69,8 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
     process_.removeAllListeners('exit');
     process_.once('exit', done);
     if (!running.has(process_) || !process_.kill('SIGTERM')) done();
+    // One that a failed test left frozen takes the signal only now.
+    process_.kill('SIGCONT');
   });
   if (!shared) ends.push(stop);
   return {

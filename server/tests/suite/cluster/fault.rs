@@ -59,7 +59,7 @@ pub(crate) enum Fault {
     UpgradeMembers,
 }
 
-/// All kinds, with their names.
+/// All kinds in the order of their declaration, with their names.
 const ALL: [(Fault, &str); 25] = [
     (Fault::KillOwner, "owner killed"),
     (Fault::KillOwnerLate, "owner killed while all is late"),

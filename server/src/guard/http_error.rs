@@ -90,7 +90,8 @@ faults! {
     /// The body has too many values.
     TooManyValues(usize) "body_too_large"
         ["a body has at most {0} values here, the names of members among them"]
-    /// A share, a pool, or the memory of the process is used up.
+    /// A share, a pool, or the memory of the process is used up: which, says the refusal, which is the
+    /// answer.
     Full(Refusal) "overloaded" ["a share, a pool, or the memory is used up"]
     /// The server is shutting down.
     ShuttingDown "shutting_down" ["the server is shutting down; try again in a moment"]

@@ -75,7 +75,7 @@ pub enum OnFailure {
 pub struct Exploration {
     /// The number of trials; of families, if it was guided.
     pub tried: u64,
-    /// The virtual time of all runs.
+    /// The virtual time of all runs. What branches have in common counts for each of them.
     pub virtual_span: Span,
     /// The number of runs, including branches.
     pub runs: u64,

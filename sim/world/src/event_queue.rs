@@ -217,6 +217,20 @@ mod tests {
     }
 
     #[test]
+    fn events_of_all_digits_come_in_the_order_of_time() {
+        let bits = (0..u64::BITS).map(|bit| 1_u64 << bit);
+        let mut times: Vec<u64> = bits.flat_map(|time| [time - 1, time]).collect();
+        times.push(u64::MAX);
+        let mut events = EventQueue::new(Time(0));
+        for time in times.iter().rev() {
+            events.schedule(Time(*time), Event::Heal);
+        }
+        times.sort_unstable();
+        let seen = std::iter::from_fn(|| events.pop()).map(|(at, _)| at.0);
+        assert_eq!(seen.collect::<Vec<_>>(), times);
+    }
+
+    #[test]
     fn many_events_come_in_the_order_of_time() {
         let mut events = EventQueue::new(Time(0));
         let mut seen = Vec::new();

@@ -78,6 +78,23 @@ fn an_observer_changes_nothing() {
 }
 
 #[test]
+fn judges_need_no_records_of_traffic() {
+    let plan = storm();
+    let mut traffic = 0;
+    let with_traffic = watched(&plan, 3, |event| {
+        traffic += u64::from(matches!(event, RunEvent::Network(..)));
+    });
+    let mut judged_alone = begin(&plan, 3);
+    while judged_alone.step() {}
+    let told = |it: &SeedOutcome| {
+        let judged = (&it.properties, &it.violations, &it.counts, &it.stuck);
+        format!("{judged:?} {:?} {:?}", it.tally, it.metrics.results())
+    };
+    assert_eq!(told(&finish(judged_alone)), told(&with_traffic));
+    assert!(traffic > 500, "{traffic}");
+}
+
+#[test]
 fn twins_that_swap_at_different_steps_agree_at_every_step() {
     let plan = storm();
     for seed in 0..8 {

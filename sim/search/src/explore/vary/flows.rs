@@ -51,7 +51,11 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         }
         let mut step = step.clone();
         match &mut step {
-            Step::Think(length) => *length = think.map_or_else(|| Arc::clone(length), table),
+            Step::Think(length) => {
+                if let Some(think) = think {
+                    *length = table(think);
+                }
+            }
             Step::Loop { count, .. } => *count = (*count).min(rounds),
             Step::Call(Verb::EnterQueue { interests, .. }) => {
                 if let Some(most) = most_topics {

@@ -171,12 +171,13 @@ async fn perform(
         }
         CallerRequest::Alone(request) => {
             let door = session.door(net).1;
+            let path = request.uri().path().to_owned();
             let reply = wire.exchange(&net.connector, door, request).await?;
             let body: Value = serde_json::from_slice(reply.body()).unwrap_or_default();
             let is_gone = body["error"]["code"] == "unknown_handle";
             let status = reply.status();
             if !(status.is_success() || is_gone) {
-                return Err(format!("it is answered {status}"));
+                return Err(format!("{path} is answered {status}"));
             }
         }
     }

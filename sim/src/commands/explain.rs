@@ -6,19 +6,19 @@ use sim_report::wrapped;
 
 /// Explains a term, or lists all.
 pub(super) fn explain(words: &[String], console: &mut Console<'_>) -> Result<u8, Problem> {
-    let (terms, word) = (all(), words.join(" "));
-    console.say(&match find(&terms, &word) {
-        _ if words.is_empty() => list(&terms),
-        Ok(those) => {
-            let those: Vec<String> = those.into_iter().map(page).collect();
-            those.join("\n")
-        }
-        Err(meant) => {
-            let meant = meant.map(|name| format!("; did you mean `{name}`?"));
-            let meant = meant.unwrap_or_default();
-            return Err(format!("no term `{word}`{meant}\n  `sim explain` lists all").into());
-        }
-    });
+    let terms = all();
+    if words.is_empty() {
+        console.say(&list(&terms));
+        return Ok(0);
+    }
+    let word = words.join(" ");
+    let those = find(&terms, &word).map_err(|meant| {
+        let meant = meant.map(|name| format!("; did you mean `{name}`?"));
+        let meant = meant.unwrap_or_default();
+        format!("no term `{word}`{meant}\n  `sim explain` lists all")
+    })?;
+    let those: Vec<String> = those.into_iter().map(page).collect();
+    console.say(&those.join("\n"));
     Ok(0)
 }
 

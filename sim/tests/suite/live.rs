@@ -71,13 +71,13 @@ fn broken(result: &Value) -> Vec<String> {
     broken.map(|(name, _)| name.clone()).collect()
 }
 
-/// Checks the exit code of a run, and what it says.
+/// Checks the exit code of a run, and what it says: its page, or the error that it ended with.
 #[track_caller]
 fn ended(ran: &Ran, code: i32, says: &[&str]) {
-    let told = ran.told();
-    assert_eq!(ran.code, Some(code), "{told}");
+    assert_eq!(ran.code, Some(code), "{}", ran.told());
+    let said = if code == 0 { &ran.out } else { &ran.err };
     for words in says {
-        assert!(told.contains(words), "no {words}: {told}");
+        assert!(said.contains(words), "no {words}: {}", ran.told());
     }
 }
 

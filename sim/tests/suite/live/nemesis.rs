@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::fake_server::{FakeServer, Fault};
-use super::{PAIRS, broken, ended, sim};
-use crate::Folder;
+use super::{PAIRS, broken, ended};
+use crate::{Folder, Ran};
 
 /// Makes two faults, one of which it mends, and waits for the end of its input.
 const NEMESIS: &str = r#"
@@ -22,15 +22,20 @@ echo '{"fault": "left as it is"}'
 /// Runs the pairs with this script as the nemesis. Returns the exit code, what was said, and the
 /// folder.
 fn run(script: &str) -> (Option<i32>, String, Folder) {
-    let (server, folder) = (FakeServer::start(Fault::None), Folder::with(PAIRS));
+    let folder = Folder::with(PAIRS);
     folder.write("nemesis.sh", script);
-    let target = server.target();
     let files = "--json r.json --trace r.jsonl --report r.html";
-    let line = format!("a.yaml --target {target} --protocol http {files} --nemesis");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
-    let words = line.split(' ').chain(["sh nemesis.sh ."]);
-    let ran = folder.run(command.args(words));
+    let ran = run_with(&folder, "sh nemesis.sh .", files);
     (ran.code, ran.told(), folder)
+}
+
+/// Runs the pairs of this folder with this nemesis.
+fn run_with(folder: &Folder, nemesis: &str, words: &str) -> Ran {
+    let server = FakeServer::start(Fault::None);
+    let target = server.target();
+    let line = format!("a.yaml --target {target} --protocol http {words} --nemesis");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
+    folder.run(command.args(line.split_whitespace()).arg(nemesis))
 }
 
 /// The fault's name, and whether it lasted from before `end` to after it.
@@ -106,10 +111,8 @@ fn a_nemesis_that_ends_early_or_writes_something_else_ends_the_run() {
 
 #[test]
 fn a_nemesis_that_does_not_start_is_a_wrong_command_line() {
-    let server = FakeServer::start(Fault::None);
-    let target = server.target();
-    let words = "--protocol http --nemesis ./no-such-program";
-    let why = "--nemesis: ./no-such-program does not start: No such file";
-    ended(&sim(PAIRS, &target, words), 2, &[why]);
-    ended(&sim(PAIRS, &target, &format!("{words} --stages")), 2, &[]);
+    let (folder, nemesis) = (Folder::with(PAIRS), "./no-such-program 7");
+    let why = "--nemesis: ./no-such-program 7 does not start: No such file";
+    ended(&run_with(&folder, nemesis, ""), 2, &[why]);
+    ended(&run_with(&folder, nemesis, "--stages"), 2, &[]);
 }

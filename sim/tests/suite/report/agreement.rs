@@ -219,7 +219,8 @@ fn the_figures_agree(shown: &Shown) {
         let count = grouped(number(&metric["count"]));
         assert_eq!(entry["count"], count, "{name}");
         assert_eq!(entry["unfinished"], metric["unfinished"], "{name}");
-        let figures = items(&entry["figures"]).iter().filter_map(Value::as_str);
+        let figures = items(&entry["figures"]).iter();
+        let figures = figures.map(|figure| figure.as_str().expect("a text"));
         let figures: Vec<&str> = figures.collect();
         let title = entry["title"].as_str().expect("a title");
         shown.terminal_shows(&format!("{title} {count} {}", figures.join(" ")));

@@ -58,8 +58,8 @@ fn a_crossed_threshold_shows_where_it_was_crossed_and_draws_the_longest() {
     let limits = list(&series["limits"]);
     let crossed: Vec<_> = limits.iter().map(|limit| list(&limit["crossed"])).collect();
     assert_eq!(crossed.len(), 2, "{limits:?}");
-    let one = !crossed[0].is_empty() && crossed[1].is_empty();
-    assert!(one, "{limits:?}");
+    let is_first_alone = !crossed[0].is_empty() && crossed[1].is_empty();
+    assert!(is_first_alone, "{limits:?}");
     // Each bucket that does not keep the bound has a value beyond it.
     let bound = limits[0]["bound_ms"].as_f64().unwrap();
     for bucket in crossed[0] {

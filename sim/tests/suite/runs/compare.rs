@@ -1,7 +1,5 @@
 //! Tests `sim compare`: differences, their directions, and the exit code.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sim_report::compare::{Change, Comparison, Regressions, Results, compare, read};
@@ -288,7 +286,8 @@ proptest! {
         let (one, other) = (runs(&[one]), runs(&[other]));
         let (there, back) = (compare(&one, &other, noise), compare(&other, &one, noise));
         let sorted = |found: &Comparison| {
-            let all: BTreeMap<_, _> = changes(found).into_iter().collect();
+            let mut all = changes(found);
+            all.sort_by_key(|(figure, _)| *figure);
             let all = all.into_iter().map(|(figure, change)| (figure.to_owned(), change));
             let wall = found.scenarios[0].wall.and_then(|wall| wall.change);
             (all.collect::<Vec<_>>(), wall)

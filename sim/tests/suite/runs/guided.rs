@@ -137,7 +137,11 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
 /// Reports some branches as failures of one kind, and others of another.
 fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
     if let Some(turn) = recipe.turns().last() {
-        let way = ["one", "another"][usize::from(turn.branch % 2 != 0)];
+        let way = if turn.branch % 2 == 0 {
+            "one"
+        } else {
+            "another"
+        };
         fail(outcome, format!("wrong in {way} way"), way);
     }
 }

@@ -236,7 +236,6 @@ fn answered<'a>(
 /// The entry is there, with another decision: that is no lack of durability.
 #[test]
 fn another_answer_than_the_one_of_the_journal_is_found() {
-    // The entry is there, with another decision.
     let another = |name: &str| !["durability", "nothing"].contains(&name);
     let is_sent: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Sent { .. });
     let is_draft: fn(&Reply) -> bool = |reply| matches!(reply, Reply::Draft { .. });

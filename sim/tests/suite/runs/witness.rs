@@ -69,12 +69,15 @@ fn it_judges_much_of_each_property_of_shipped_scenarios_without_copies_and_fault
                   stick_exclusion stick_order room_lifecycle breaks_rules";
     for property in judged.split(' ') {
         let (checks, unjudged) = checks[property];
-        assert!(checks > unjudged, "{property}: {checks}, not {unjudged}");
+        assert!(
+            checks > unjudged,
+            "{property}: {checks}, {unjudged} not judged"
+        );
     }
     for property in ["fifo_matching", "outcomes", "presence", "queue_progress"] {
         let (checks, unjudged) = checks[property];
         let is_not_judged = checks == 0 && unjudged > 0;
-        assert!(is_not_judged, "{property}: {checks}, not {unjudged}");
+        assert!(is_not_judged, "{property}: {checks}, {unjudged} not judged");
     }
 }
 

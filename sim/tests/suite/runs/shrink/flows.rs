@@ -176,7 +176,7 @@ fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
 #[test]
 fn a_property_that_steps_violate_sooner_takes_the_place_of_the_first() {
     let plan = scenario("brief");
-    // With a second message; as steps with another property, a second sooner or later.
+    // Fails with a second message; as steps with another property, a second sooner or later.
     let shrunk = |sooner| {
         planted_by(&plan, &|plan, seed, progress, also| {
             let mut outcome = run_by_rule(Seen(second_message), plan, seed, progress, also);

@@ -37,10 +37,10 @@ fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
 fn the_number_of_threads_changes_nothing() {
     let plans = [blank()];
     let [one, many] = [1, 3].map(|jobs| {
-        let what = guided(&plans, 34, jobs, Corpus::default());
+        let what = guided(&plans, 17, jobs, Corpus::default());
         whole(&what, &run_seed)
     });
-    assert_eq!((one.tried, one.runs), (34, many.runs));
+    assert_eq!((one.tried, one.runs), (17, many.runs));
     assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
     let mut branches = recipes(&one);
     assert_eq!(branches, recipes(&many));
@@ -53,12 +53,12 @@ fn the_number_of_threads_changes_nothing() {
 fn a_corpus_goes_on_where_it_ended() {
     let plans = [blank()];
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = begun_with(&plans, 64, Corpus::default());
-    let half = begun_with(&plans, 32, Corpus::default());
+    let whole = begun_with(&plans, 16, Corpus::default());
+    let half = begun_with(&plans, 8, Corpus::default());
     let saved = half.guided.expect("guided").save(folder.path());
     saved.expect("a corpus is written");
     let read = Corpus::load(folder.path()).expect("what was written");
-    let rest = begun_with(&plans, 32, read);
+    let rest = begun_with(&plans, 8, read);
     assert_eq!(recipes(&rest), recipes(&whole));
     let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
     let said = corpora.map(|corpus| (corpus.covered().facets, corpus.covered().families));
@@ -217,8 +217,11 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         let checked = plan.server.check();
         checked.expect("a server that can be configured");
         faultless += u32::from(plan.faults.is_empty());
-        let read = parse("drawn.yaml", &to_yaml(&plan)).expect("a scenario");
-        assert_eq!(format!("{read:#?}"), format!("{plan:#?}"));
+        // Reading takes longer than all else, so a part is read.
+        if seed % 8 == 0 {
+            let read = parse("drawn.yaml", &to_yaml(&plan)).expect("a scenario");
+            assert_eq!(format!("{read:#?}"), format!("{plan:#?}"));
+        }
         let Workload::Phases { personas, .. } = &plan.workload else {
             panic!("no personas");
         };
@@ -244,10 +247,10 @@ fn is_down(fault: &Fault) -> bool {
 
 #[test]
 fn faults_at_milestones_are_drawn_and_strike() {
-    let plans: Vec<Plan> = (0..4_000).map(|seed| vary(&blank(), seed).plan).collect();
+    let plans: Vec<Plan> = (0..1_000).map(|seed| vary(&blank(), seed).plan).collect();
     let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
-    assert!(waits.len() > 50, "{}", waits.len());
+    assert!(waits.len() > 12, "{}", waits.len());
     // A single server that goes down at milestones only.
     let crash = |plan: &&&Plan| {
         let mut downs = plan.faults.iter().filter(|one| is_down(one)).peekable();
@@ -264,7 +267,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
 #[test]
 fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
     let (mut crashed, mut from_snapshot) = (0, 0);
-    for seed in 0..800 {
+    for seed in 0..200 {
         let plan = vary(&blank(), seed).plan;
         if plan.faults.iter().any(is_down) {
             let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
@@ -272,6 +275,6 @@ fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
             from_snapshot += u32::from(tally.count(Point::FromSnapshot) > 0);
         }
     }
-    assert!(crashed > 40, "{crashed}");
+    assert!(crashed > 10, "{crashed}");
     assert!(from_snapshot * 2 > crashed, "{from_snapshot} of {crashed}");
 }

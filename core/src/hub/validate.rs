@@ -92,8 +92,12 @@ impl Hub {
                 others.dedup();
             }
             spellings += others.len();
-            let mut spelt = others.iter().map(|key| index.spellings.get(key));
-            if !is_found || !spelt.all(|owner| owner == Some(&user)) {
+            is_found &= others.iter().all(|key| {
+                // Another whose name has this key would be found in its place.
+                let named = index.names.get(key).is_none_or(|owner| *owner == user);
+                named && index.spellings.get(key) == Some(&user)
+            });
+            if !is_found {
                 return Err(format!("{user}: is not found by its own name"));
             }
         }
@@ -289,6 +293,25 @@ mod tests {
                 chosen_id: None,
                 name: ann.who.name.clone(),
             });
+        }));
+    }
+
+    #[test]
+    fn two_names_that_look_alike_are_invalid() {
+        let rename = |hub: &mut Hub, user: UserId, name: &str| {
+            hub.unindex(user);
+            hub.user_mut(user).who = Arc::new(Who {
+                id: user,
+                chosen_id: None,
+                name: name.into(),
+            });
+            hub.reindex(user);
+        };
+        assert!(!noticed(|hub| rename(hub, ANN, "Alice")));
+        // In upper case, `Alice` looks like `Allce`.
+        assert!(noticed(|hub| {
+            rename(hub, ANN, "Alice");
+            rename(hub, DAN, "Allce");
         }));
     }
 

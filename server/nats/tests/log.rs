@@ -317,6 +317,18 @@ async fn what_was_acknowledged_outlives_the_stream_s_leader() {
 }
 
 #[tokio::test]
+async fn a_realm_whose_name_fits_no_subject_is_refused_before_any_server_is_asked() {
+    for realm in ["", "a.b", "*"] {
+        let named = ClusterSettings {
+            realm: realm.into(),
+            ..ClusterSettings::default()
+        };
+        let why = refusal(&named).await;
+        assert!(why.starts_with("--cluster-realm: it must have"), "{why}");
+    }
+}
+
+#[tokio::test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 async fn servers_that_do_not_keep_what_they_acknowledge_are_refused() {
     let small = Servers::start_with(1, "SYNC: always");

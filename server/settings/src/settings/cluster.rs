@@ -58,7 +58,8 @@ pub struct ClusterSettings {
     pub servers: Vec<String>,
     /// A user and a password, as in `user:password`, or a token, or the text of a key file.
     pub credentials: Option<String>,
-    /// The file with the certificates of the authorities of these servers.
+    /// The file with the certificates of the authorities of these servers. Without it, the machine's
+    /// own authorities count.
     pub authority: Option<PathBuf>,
     /// The name of the log.
     pub realm: String,

@@ -48,7 +48,8 @@ pub(crate) struct Auditor {
     shown: FxHashMap<Room, u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
-    /// The instant of the record that is processed.
+    /// The instant at which a difference is found: that of the record that is processed, or of a
+    /// committed entry its own.
     at: Time,
     /// The participants whose inboxes the last entry made grow.
     pub(crate) grown: Vec<User>,
@@ -165,7 +166,6 @@ impl Auditor {
                 position,
                 before,
                 after,
-                ..
             } => {
                 let [before, after] = [before, after].map(|said| said.cloned());
                 let difference = Difference::Redecided {
@@ -277,7 +277,8 @@ impl Auditor {
         Difference::Batch { owed, seen }
     }
 
-    /// Processes one entry, which has effect from `since` on.
+    /// Processes one entry of the instant `at`, which has effect from `since` on. A difference from the
+    /// batch is found when the entry takes effect, every other one at the instant of the entry.
     pub(crate) fn committed(
         &mut self,
         (position, at): (u64, Time),
@@ -495,7 +496,6 @@ impl Auditor {
             damage,
             owed,
             state: Some(seen),
-            ..
         } = *record
             && !owed.contains(&seen)
         {
@@ -508,7 +508,6 @@ impl Auditor {
             whole: owed,
             accepted: seen,
             next,
-            ..
         } = *record
         {
             if seen != Some(owed) {

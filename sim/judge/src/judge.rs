@@ -270,6 +270,7 @@ fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
+    use chat_types::Span;
     use sim_model::protocol::Reply;
     use sim_model::server::Entry;
 
@@ -300,5 +301,31 @@ mod tests {
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();
         assert_eq!(properties, ["durability"]);
+    }
+
+    /// A server that shares a log writes the instant of an entry before the log has it.
+    #[test]
+    fn a_batch_differs_when_it_takes_effect_and_an_entry_at_its_own_instant() {
+        let entry = Entry::Tick;
+        let differs_at = |mut judge: Judge, position: u64| {
+            // No batch was due before.
+            judge.observe_server(Time(9), &ServerRecord::Excused);
+            let committed = ServerRecord::Committed {
+                position,
+                at: Time(5),
+                entry: &entry,
+                ticket: None,
+                said: Ok(&Reply::Done),
+                posted: None,
+            };
+            judge.observe_server(Time(9), &committed);
+            let found = judge.finish(Time(9)).violations;
+            let found = found.iter().map(|one| (one.property.clone(), one.at));
+            found.collect::<Vec<_>>()
+        };
+        let batch = differs_at(Judge::new(&plan()), 1);
+        assert_eq!(batch, [("delivery_progress".to_owned(), Span(9))]);
+        let position = differs_at(Judge::of_journal(&plan()), 2);
+        assert_eq!(position, [("durability".to_owned(), Span(5))]);
     }
 }

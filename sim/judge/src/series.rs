@@ -311,8 +311,11 @@ impl SeriesRecorder {
     fn line(&mut self, agent: Agent, at: Span, in_line: bool) {
         let was = std::mem::replace(&mut self.state(agent).in_line, in_line);
         if was != in_line {
-            let count = [Count::LeftLine, Count::EnteredLine][usize::from(in_line)];
-            self.count(at, count);
+            let change = match in_line {
+                true => Count::EnteredLine,
+                false => Count::LeftLine,
+            };
+            self.count(at, change);
         }
     }
 

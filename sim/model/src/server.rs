@@ -138,8 +138,8 @@ pub enum ServerRecord<'a> {
         config: &'a Config,
         continuity: Continuity,
     },
-    /// What was due may be late, and is due from now on: the server's clock was set ahead to it, or
-    /// its process could not run until then.
+    /// What was due may be late, and is due from this instant on: the server's clock was set ahead to
+    /// it, or its process could not run until then.
     Excused,
     /// The server noticed that its clock was set ahead by a step.
     ClockStepped,

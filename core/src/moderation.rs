@@ -1,6 +1,7 @@
 //! Participants' reports, and operators' mutes and bans.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use chat_types::{Address, Report, SecretHash, Time, Who};
@@ -154,19 +155,25 @@ impl Moderation {
         &self,
         after: Option<&MeasurePlace>,
     ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
-        let names = self.names.iter().map(|(folded, name)| {
-            let Name { shown, ban } = name;
-            (MeasureTarget::Name { folded, shown }, ban)
-        });
-        let handles = self.handles.iter().map(|(hash, handle)| {
+        // Kinds before that of `after` are left out, and kinds after it are listed whole.
+        let (name, handle, address) = match after {
+            None => (Some(Unbounded), Some(Unbounded), Unbounded),
+            Some(MeasurePlace::Name(name)) => (Some(Excluded(&**name)), Some(Unbounded), Unbounded),
+            Some(MeasurePlace::Handle(hash)) => (None, Some(Excluded(*hash)), Unbounded),
+            Some(MeasurePlace::Address(address)) => (None, None, Excluded(*address)),
+        };
+        let names = name.map(|from| self.names.range::<str, _>((from, Unbounded)));
+        let handles = handle.map(|from| self.handles.range((from, Unbounded)));
+        let addresses = self.addresses.range((address, Unbounded));
+        let names = names.into_iter().flatten();
+        let names =
+            names.map(|(folded, Name { shown, ban })| (MeasureTarget::Name { folded, shown }, ban));
+        let handles = handles.into_iter().flatten().map(|(hash, handle)| {
             let (hash, owner) = (*hash, &handle.owner);
             (MeasureTarget::Handle { hash, owner }, &handle.ban)
         });
-        let addresses = self.addresses.iter();
         let addresses = addresses.map(|(address, ban)| (MeasureTarget::Address(*address), ban));
-        let all = names.chain(handles).chain(addresses);
-        let after = after.cloned();
-        all.skip_while(move |(target, _)| after.as_ref() >= Some(&target.place()))
+        names.chain(handles).chain(addresses)
     }
 
     /// The number of names, handles and addresses with a measure.

@@ -51,13 +51,18 @@ pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
         answers: AtomicU64::new(0),
         goes,
     });
+    // Those of connections without a participant are alike, and may be large.
+    let alike: Arc<[Vec<u8>]> = args.attack.requests(None).into();
     let mut attacking = JoinSet::new();
     for n in 0..args.connections {
-        let member = match args.attack.takes_part() {
-            true => Some(Member::join(&hostile, n).await?),
-            false => None,
+        let (member, requests) = match args.attack.takes_part() {
+            true => {
+                let member = Member::join(&hostile, n).await?;
+                let own = args.attack.requests(Some(&member));
+                (Some(member), own.into())
+            }
+            false => (None, Arc::clone(&alike)),
         };
-        let requests = args.attack.requests(member.as_ref());
         attacking.spawn(Arc::clone(&hostile).attack(n, member, requests));
     }
     println!("0");
@@ -116,7 +121,7 @@ impl Hostile {
     }
 
     /// Attacks until the process ends. Reconnects when a connection is closed.
-    async fn attack(self: Arc<Self>, n: usize, member: Option<Member>, requests: Vec<Vec<u8>>) {
+    async fn attack(self: Arc<Self>, n: usize, member: Option<Member>, requests: Arc<[Vec<u8>]>) {
         loop {
             self.may_go().await;
             // The result of an attack does not matter.

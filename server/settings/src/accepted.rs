@@ -7,7 +7,8 @@ use chat_types::Span;
 use chat_types::config::Limit;
 use serde_json::Value;
 
-use crate::memory_limit::bytes_of;
+/// The units of a written size.
+const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
 
 /// Parses a level of the log.
 ///
@@ -64,6 +65,14 @@ pub(crate) fn count(text: &str) -> Result<Limit<u64>, String> {
 /// Parses a limit of a size in bytes.
 pub(crate) fn size(text: &str) -> Result<Limit<u64>, String> {
     limit(text, bytes_of(text), "a size, as in 512MiB or 2GiB")
+}
+
+/// The bytes of a size with its unit.
+pub(crate) fn bytes_of(text: &str) -> Option<u64> {
+    UNITS.iter().find_map(|(unit, shift)| {
+        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        number.checked_mul(1 << shift)
+    })
 }
 
 /// A value as an error shows it.

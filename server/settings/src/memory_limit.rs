@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 
 use chat_types::config::Limit;
 
-use crate::accepted::limit;
+use crate::accepted::{bytes_of, limit};
 
 /// The directory of cgroups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The least accepted limit: below it an idle server might refuse requests.
 const LEAST: u64 = 64 << 20;
-
-/// The units of a written limit.
-const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
 
 /// Parses a limit of the memory.
 ///
@@ -23,14 +20,6 @@ const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 
 pub(crate) fn memory(text: &str) -> Result<Limit<u64>, String> {
     let size = bytes_of(text).filter(|bytes| *bytes >= LEAST);
     limit(text, size, "a size from 64MiB on, as in 512MiB or 2GiB")
-}
-
-/// The bytes of a size with its unit.
-pub(crate) fn bytes_of(text: &str) -> Option<u64> {
-    UNITS.iter().find_map(|(unit, shift)| {
-        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        number.checked_mul(1 << shift)
-    })
 }
 
 /// Three quarters of the memory of the machine or of the process's cgroup; none if the machine does not

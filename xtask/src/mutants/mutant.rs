@@ -119,6 +119,8 @@ fn read(text: &str) -> Result<Vec<Mutant>> {
     let rows = mutants.into_iter().map(|(name, mut mutant)| {
         let is_whole = !mutant.caught_by.is_empty() && !mutant.edits.is_empty();
         ensure!(is_whole, "{name} needs a property and an edit");
+        let runs_something = mutant.hunt != Hunt::Run(Vec::new());
+        ensure!(runs_something, "{name} needs a scenario to run");
         for edit in &mut mutant.edits {
             if edit.file.is_empty() {
                 edit.file.clone_from(&file);
@@ -234,6 +236,10 @@ pub(crate) mod tests {
                 "needs a property and an edit",
             ),
             ("about: x, caught_by: [x], edits: [], seeds: 4", "seeds"),
+            (
+                "about: x, caught_by: [x], hunt: { run: [] }, edits: [{ find: a, replace: b }]",
+                "needs a scenario to run",
+            ),
             (
                 "about: x, caught_by: [x], edits: [{ file: sim/src/a.rs, find: a, replace: b }]",
                 "changes sim/src/a.rs, which is not below core/src/",

@@ -174,7 +174,8 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
 /// Keeps the result of a hunt in place of the mutant's last one.
 fn keep(sh: &Shell, row: &Row) -> Result<()> {
     let mut all: Vec<Value> = match sh.path_exists(RESULTS) {
-        true => serde_json::from_str(&sh.read_file(RESULTS)?).context(RESULTS)?,
+        true => serde_json::from_str(&sh.read_file(RESULTS)?)
+            .with_context(|| format!("{RESULTS} is no list of results: remove it"))?,
         false => Vec::new(),
     };
     all.retain(|kept| kept["mutant"] != row.mutant);

@@ -62,9 +62,11 @@ fn needs<'a>(files: &'a [Source], folder: &str) -> Needs<'a> {
     let is_root = |path: &str| matches!(path, "lib" | "main");
     let (mut shown, mut tests) = (BTreeMap::new(), BTreeSet::new());
     for (path, file) in &sources {
-        for [of, names] in parts(&SHOWN, &file.text).filter(|_| is_root(path)) {
-            if modules.contains(of) {
-                shown.extend(words(names).map(|name| (name, of)));
+        if is_root(path) {
+            for [of, names] in parts(&SHOWN, &file.text) {
+                if modules.contains(of) {
+                    shown.extend(words(names).map(|name| (name, of)));
+                }
             }
         }
         tests.extend(parts(&OF_TESTS, &file.text).map(|[name]| name));

@@ -2,6 +2,7 @@
 //! fails again, a corpus is resumed, and drawn flows are possible.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
@@ -15,7 +16,7 @@ use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
 use super::explore::{explored, whole};
-use crate::console;
+use crate::{console, shipped_file};
 
 fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOptions<'_> {
     ExploreOptions {
@@ -33,14 +34,21 @@ fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
     corpus.entries().cloned().collect()
 }
 
+/// A scenario with few users, whose runs are short.
+fn small() -> Plan {
+    let brief = fs::read_to_string(shipped_file("brief")).expect("it is shipped");
+    let text = brief.replace("arrival_count: 60", "arrival_count: 6");
+    parse("small.yaml", &text).expect("a scenario")
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let plans = [blank()];
+    let plans = [small()];
     let [one, many] = [1, 3].map(|jobs| {
-        let what = guided(&plans, 17, jobs, Corpus::default());
+        let what = guided(&plans, 34, jobs, Corpus::default());
         whole(&what, &run_seed)
     });
-    assert_eq!((one.tried, one.runs), (17, many.runs));
+    assert_eq!((one.tried, one.runs), (34, many.runs));
     assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
     let mut branches = recipes(&one);
     assert_eq!(branches, recipes(&many));
@@ -51,20 +59,20 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn a_corpus_goes_on_where_it_ended() {
-    let plans = [blank()];
+    let plans = [small()];
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = begun_with(&plans, 16, Corpus::default());
-    let half = begun_with(&plans, 8, Corpus::default());
+    let whole = begun_with(&plans, 64, Corpus::default());
+    let half = begun_with(&plans, 32, Corpus::default());
     let saved = half.guided.expect("guided").save(folder.path());
     saved.expect("a corpus is written");
     let read = Corpus::load(folder.path()).expect("what was written");
-    let rest = begun_with(&plans, 8, read);
+    let rest = begun_with(&plans, 32, read);
     assert_eq!(recipes(&rest), recipes(&whole));
     let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
     let said = corpora.map(|corpus| (corpus.covered().facets, corpus.covered().families));
     assert_eq!(said[0], said[1]);
     assert_eq!(half.steps + rest.steps, whole.steps);
-    std::fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
+    fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
     let of_another = Corpus::load(folder.path());
     assert!(of_another.is_err(), "of another abstraction");
 }

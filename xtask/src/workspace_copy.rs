@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 use crate::cargo;
 
 /// The build profile.
-pub(crate) const PROFILE: &str = "quick";
+pub(crate) const PROFILE: &str = "release";
 
 /// The profile and packages of each build in the copy. The simulator and the counted benches are
 /// selected together, because one alone would select other features of shared dependencies: and
@@ -58,6 +58,8 @@ impl WorkspaceCopy {
         copy.sh
             .change_dir(copy.sh.create_dir(folder.join("workspace"))?);
         copy.sh.set_var("CARGO_TARGET_DIR", folder.join("target"));
+        // A planted bug changes a few lines.
+        copy.sh.set_var("CARGO_INCREMENTAL", "1");
         copy.heal()?;
         for path in below(copy.sh.current_dir(), "")? {
             if !copy.sources.contains_key(&path) {

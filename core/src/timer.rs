@@ -67,7 +67,20 @@ impl Timers {
     ///
     /// No entry is later than its owner's deadline. So if the first entry is later than `by`, which
     /// is the usual case, no owner is asked.
+    #[inline]
     pub(crate) fn next(
+        &mut self,
+        by: Time,
+        deadline_of: impl Fn(Timer) -> Option<Time>,
+    ) -> Option<(Time, Timer)> {
+        match self.heap.peek() {
+            Some(Reverse((at, _))) if *at <= by => self.next_due(by, deadline_of),
+            Some(_) | None => None,
+        }
+    }
+
+    /// The next timer, where the first entry is due.
+    fn next_due(
         &mut self,
         by: Time,
         deadline_of: impl Fn(Timer) -> Option<Time>,

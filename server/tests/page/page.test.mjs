@@ -483,7 +483,7 @@ describe('tokens', () => {
     await everywhere(ann.page, 'gate');
     await ann.page.getByLabel('Token').fill('wrong');
     await button(ann.page, 'Go in').click();
-    await ann.page.getByRole('alert').getByText('does not know that token').first().waitFor();
+    await ann.page.getByRole('alert').getByText('does not know that bearer token').first().waitFor();
     await ann.page.getByLabel('Token').fill(GUEST);
     await button(ann.page, 'Go in').click();
     await ann.join('Guest');

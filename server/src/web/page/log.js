@@ -69,8 +69,8 @@ export class Log extends Component {
 
   scrolled({ room }) {
     const box = this.box.current;
-    // A resized window also scrolls, which is no action of the user.
-    if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
+    // The event may come after the room was left. A resized window also scrolls, which is no action of the user.
+    if (!box || this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
     this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END;
     if (this.atEnd) changed();
     if (this.atEnd && room.limit > LOG) {

@@ -59,8 +59,10 @@ export const newRoom = (known) => ({
 export function put(room, entry) {
   let at = room.log.length;
   while (at > 0 && room.log[at - 1].seq > entry.seq) at -= 1;
-  const before = room.log[at - 1];
-  if (before && before.seq === entry.seq && before.kind === entry.kind) return false;
+  // A gap is told at the place of its last message.
+  for (let same = at; same > 0 && room.log[same - 1].seq === entry.seq; same -= 1) {
+    if (room.log[same - 1].kind === entry.kind) return false;
+  }
   room.log.splice(at, 0, entry);
   if (room.log.length > room.limit + SLACK) trim(room);
   return true;

@@ -46,7 +46,7 @@ pub(crate) enum Word {
         /// Run these steps alone
         #[arg(long, value_name = "STEP,STEP", value_delimiter = ',', value_parser = Step::named)]
         only: Vec<Step>,
-        /// Run what takes a minute or two and installs nothing: formats, lints, unit tests, house rules
+        /// Check formats, lints, unit tests and house rules alone, and install nothing
         #[arg(long, conflicts_with = "only")]
         quick: bool,
         /// List the steps and what they check

@@ -39,7 +39,7 @@ use xshell::{Shell, cmd};
 
 use crate::command_line::{CommandLine, Word};
 use crate::outcome::Outcome;
-use crate::steps::{QUICK, STEPS, Step};
+use crate::steps::{STEPS, Step};
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 fn perform(word: Word, sh: &Shell) -> Result<bool> {
     match word {
         Word::Test { list: true, .. } => print!("{}", command_line::list()),
-        Word::Test { quick: true, .. } => return run::test(&QUICK, sh),
+        Word::Test { quick: true, .. } => return run::test(&steps::quick(), sh),
         Word::Test { only, .. } => {
             let is_wanted = |step: &Step| only.is_empty() || only.contains(step);
             let steps: Vec<_> = STEPS.into_iter().filter(is_wanted).collect();

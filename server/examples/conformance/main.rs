@@ -181,7 +181,7 @@ impl ServerHandler for Fixtures {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
-        // One that is gone is told in vain.
+        // A notification to a listener that has disconnected fails, and the others still receive theirs.
         lock(&self.listeners).push(context.sink().clone());
         self.chat.listen(context).await
     }

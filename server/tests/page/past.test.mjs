@@ -89,6 +89,18 @@ describe('older messages', () => {
     assert.deepEqual(await texts(ann.page), ['Before', ...many(0, 150)]);
   });
 
+  test('are shown once beside a gap that is reported at the place of one', async () => {
+    const own = await serve({ limits: LIMITS });
+    const ann = await person(own.url);
+    const [added, kinds] = await ann.page.evaluate(async () => {
+      const { put } = await import('/page/room.js');
+      const room = { log: [], limit: 9 };
+      const both = ['message', 'told'];
+      return [[...both, ...both].map((kind) => put(room, { seq: 7, kind })), room.log.map(({ kind }) => kind)];
+    });
+    assert.deepEqual([added, kinds], [[true, true, false, false], ['message', 'told']]);
+  });
+
   test('that cannot be loaded say so there, and come on request', async () => {
     const own = await serve({ limits: LIMITS });
     const bot = await agent(own.url, 'Bot', 'refused');

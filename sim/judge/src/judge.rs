@@ -277,20 +277,23 @@ mod tests {
     use super::*;
     use crate::witness::tests::history_builder::plan;
 
+    /// A tick at this position, with its own instant.
+    fn tick(position: u64, at: Time) -> ServerRecord<'static> {
+        ServerRecord::Committed {
+            position,
+            at,
+            entry: &Entry::Tick,
+            ticket: None,
+            said: Ok(&Reply::Done),
+            posted: None,
+        }
+    }
+
     /// The model stops at the first difference, so its sizes are those of that instant.
     #[test]
     fn sizes_are_not_judged_after_a_difference() {
         let mut judge = Judge::new(&plan());
-        let entry = Entry::Tick;
-        let committed = ServerRecord::Committed {
-            position: 7,
-            at: Time(0),
-            entry: &entry,
-            ticket: None,
-            said: Ok(&Reply::Done),
-            posted: None,
-        };
-        judge.observe_server(Time(0), &committed);
+        judge.observe_server(Time(0), &tick(7, Time(0)));
         assert!(judge.violated());
         let sizes = WorldRecord::Sizes {
             sizes: &[("rooms", 1, 10)],
@@ -306,19 +309,10 @@ mod tests {
     /// A server that shares a log writes the instant of an entry before the log has it.
     #[test]
     fn a_batch_differs_when_it_takes_effect_and_an_entry_at_its_own_instant() {
-        let entry = Entry::Tick;
         let differs_at = |mut judge: Judge, position: u64| {
             // No batch was due before.
             judge.observe_server(Time(9), &ServerRecord::Excused);
-            let committed = ServerRecord::Committed {
-                position,
-                at: Time(5),
-                entry: &entry,
-                ticket: None,
-                said: Ok(&Reply::Done),
-                posted: None,
-            };
-            judge.observe_server(Time(9), &committed);
+            judge.observe_server(Time(9), &tick(position, Time(5)));
             let found = judge.finish(Time(9)).violations;
             let found = found.iter().map(|one| (one.property.clone(), one.at));
             found.collect::<Vec<_>>()

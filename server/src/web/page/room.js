@@ -59,7 +59,7 @@ export const newRoom = (known) => ({
 export function put(room, entry) {
   let at = room.log.length;
   while (at > 0 && room.log[at - 1].seq > entry.seq) at -= 1;
-  // A gap is told at the place of its last message.
+  // The line that reports a gap has the same `seq` as the last message in the gap.
   for (let same = at; same > 0 && room.log[same - 1].seq === entry.seq; same -= 1) {
     if (room.log[same - 1].kind === entry.kind) return false;
   }

@@ -61,6 +61,7 @@ function diagramView(diagram) {
 
   let shown = [];
   let groups = [];
+  let texts = [];
   let scale = null;
 
   const render = () => {
@@ -81,10 +82,11 @@ function diagramView(diagram) {
     canvas.dataset.server = place.x(server);
     zoomed.textContent = `${Math.round(state.zoom * 100)} %`;
     const labels = labelPlaces(shown, place);
-    groups = shown.map((event, i) => eventGroup(diagram, event, i, place, labels[i]));
+    groups = shown.map((event, i) => eventGroup(diagram, event, i, place));
+    texts = shown.map((event, i) => (labels[i] === null ? null : eventLabel(event, place, labels[i])));
     canvas.replaceChildren(
       ...laneLines(diagram, place, pad), ...diagram.bands.map((band) => bandGroup(diagram, band, place)),
-      ...rules(diagram, place), ...scale.gaps.map((gap) => gapMark(gap, place, pad)), ...groups, ...factMarks(diagram, place));
+      ...rules(diagram, place), ...scale.gaps.map((gap) => gapMark(gap, place, pad)), ...groups, ...texts.filter(Boolean), ...factMarks(diagram, place));
     reach(state.at === null ? firstFocus() : Math.min(state.at, groups.length - 1), false);
   };
 
@@ -115,7 +117,7 @@ function diagramView(diagram) {
       details.replaceChildren(...overview(diagram, server));
       return;
     }
-    groups[i].classList.add('pointed');
+    for (const one of [groups[i], texts[i]]) one?.classList.add('pointed');
     details.replaceChildren(...detailsOf(diagram, shown[i], server));
   };
 
@@ -316,34 +318,40 @@ function labelPlaces(shown, place) {
   return places;
 }
 
-function eventGroup(diagram, event, i, place, labelAt) {
-  const classes = ['event', event.kind, event.fate, event.copy ? 'copy' : '', event.blamed ? 'blamed' : '', event.named ? 'named' : ''];
-  const group = { class: classes.filter(Boolean).join(' '), tabindex: '-1', role: 'img', 'data-index': i, 'data-x': round(place.x(event.lane)), 'aria-label': sentence(diagram, event) };
-  return s('g', group, event.kind === 'point' ? pointShape(event, place, labelAt) : arrowShape(event, place, labelAt));
+// What an event is, as classes of its shapes and of its label.
+const classes = (event, kind) => [kind, event.kind, event.fate, event.copy ? 'copy' : '', event.blamed ? 'blamed' : '', event.named ? 'named' : ''].filter(Boolean).join(' ');
+
+function eventGroup(diagram, event, i, place) {
+  const group = { class: classes(event, 'event'), tabindex: '-1', role: 'img', 'data-index': i, 'data-x': round(place.x(event.lane)), 'aria-label': sentence(diagram, event) };
+  return s('g', group, event.kind === 'point' ? pointShape(event, place) : arrowShape(event, place));
 }
 
-function pointShape(event, place, labelAt) {
+// The label is apart from the shapes: all labels are above all arrows, so that none is struck through.
+function eventLabel(event, place, y) {
+  const x = place.x(event.lane), server = place.x(place.server);
+  const isPoint = event.kind === 'point';
+  // A point's label is outside of its lane, an arrow's beside its arrow.
+  const toward = (event.lane < place.server) === isPoint ? -1 : 1;
+  const most = isPoint ? Math.floor((place.lane / 2 - 12) / 5.9) + (event.lane === place.server ? 8 : 0) : Math.floor((Math.abs(server - x) - 20) / 5.7);
+  return s('text', { class: classes(event, 'label'), x: x + toward * (isPoint ? 9 : 8), y, 'text-anchor': toward > 0 ? 'start' : 'end' },
+    event.blamed && !isPoint ? '✗ ' : null, short((event.copy ? '2nd copy: ' : '') + event.label, most));
+}
+
+function pointShape(event, place) {
   const x = place.x(event.lane), y = round(place.y(event.from_us));
-  const outward = event.lane < place.server ? -1 : 1;
   const shape = event.fate === 'broken' ? s('path', { class: 'x-mark', d: crossPath(x, y, 4) }) : s('circle', { class: 'dot', cx: x, cy: y, r: 3.5 });
-  const most = Math.floor((place.lane / 2 - 12) / 5.9) + (event.lane === place.server ? 8 : 0);
-  return [event.blamed ? s('circle', { class: 'halo', cx: x, cy: y, r: 11 }) : null,
-    s('circle', { class: 'hit', cx: x, cy: y, r: 9 }), shape,
-    labelAt === null ? null : s('text', { x: x + outward * 9, y: labelAt, 'text-anchor': outward < 0 ? 'end' : 'start' }, short(event.label, most))];
+  return [event.blamed ? s('circle', { class: 'halo', cx: x, cy: y, r: 11 }) : null, s('circle', { class: 'hit', cx: x, cy: y, r: 9 }), shape];
 }
 
-function arrowShape(event, place, labelAt) {
+function arrowShape(event, place) {
   const client = place.x(event.lane), server = place.x(place.server);
   const up = event.kind === 'request' || event.kind === 'opening';
-  const toward = server > client ? 1 : -1;
   const [start, goal] = up ? [client, server] : [server, client];
   const y1 = place.y(event.from_us);
   const lost = event.to_us === undefined;
   const x2 = lost ? start + (goal - start) * 0.56 : goal;
   const y2 = lost ? y1 + 9 : place.y(event.to_us);
   const line = { x1: round(start), y1: round(y1), x2: round(x2), y2: round(y2) };
-  const label = labelAt === null ? null : s('text', { x: client + toward * 8, y: labelAt, 'text-anchor': toward > 0 ? 'start' : 'end' },
-    event.blamed ? '✗ ' : null, short((event.copy ? '2nd copy: ' : '') + event.label, Math.floor((Math.abs(server - client) - 20) / 5.7)));
   const shapes = [event.blamed ? s('line', { ...line, class: 'halo' }) : null, s('line', { ...line, class: 'hit' }), s('line', { ...line, class: 'shaft' })];
   if (lost) shapes.push(s('path', { class: 'x-mark', d: crossPath(x2, y2, 4.5) }));
   else shapes.push(s('path', { class: 'tip', d: tip(start, y1, x2, y2) }));
@@ -351,7 +359,7 @@ function arrowShape(event, place, labelAt) {
     shapes.push(s('line', { class: 'service', x1: server, x2: server, y1: round(y2), y2: round(place.y(event.served_us)) }));
   }
   if (event.blamed) shapes.push(s('circle', { class: 'ring', cx: client, cy: round(up ? y1 : y2), r: 6 }));
-  return [...shapes, label];
+  return shapes;
 }
 
 function tip(x1, y1, x2, y2) {

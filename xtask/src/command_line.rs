@@ -13,7 +13,7 @@ use crate::steps::{STEPS, Step};
 const EXAMPLES: &str = "\
 Exit code 0: all is well. 1: something failed. 2: the command line is invalid.
 
-`cargo xtask test` begins with what it installs, and where. cargo-nextest is used if it is installed.
+`cargo xtask test` begins with what it installs, and where.
 
 Examples:
   cargo xtask test                       everything, as CI does

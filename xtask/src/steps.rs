@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use xshell::{Shell, cmd};
 
-use crate::cargo::{self, WHOLE};
+use crate::cargo::WHOLE;
 use crate::{
     bench, book, browser, clients, cluster, deny, deploy, determinism, live, mutants, package,
     postgres, scenarios, sim, tidy, unit,
@@ -156,20 +156,11 @@ fn quick_test(sh: &Shell) -> Result<()> {
 /// The tests that run at a time for each core: half of their time is waiting for a server's timers.
 const TESTS_PER_CORE: usize = 3;
 
-/// Runs the tests, by nextest if it is installed; it has better output, but does not run
-/// documentation tests. A snapshot that differs is a failure and is never written.
+/// Runs the tests. A snapshot that differs is a failure and is never written.
 fn test(sh: &Shell) -> Result<()> {
-    let _frozen = sh.push_env("INSTA_UPDATE", "no");
-    if !cargo::has(sh, "nextest") {
-        cmd!(sh, "cargo test {WHOLE...}").run()?;
-        return Ok(());
-    }
     let threads = TESTS_PER_CORE * thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = threads.to_string();
-    cmd!(
-        sh,
-        "cargo nextest run --no-fail-fast {WHOLE...} --test-threads {threads}"
-    )
-    .run()?;
-    Ok(cmd!(sh, "cargo test --doc {WHOLE...}").run()?)
+    Ok(cmd!(sh, "cargo test --quiet --no-fail-fast {WHOLE...}")
+        .env("INSTA_UPDATE", "no")
+        .env("RUST_TEST_THREADS", threads.to_string())
+        .run()?)
 }

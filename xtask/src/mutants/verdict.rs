@@ -166,6 +166,10 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
         none_of(&coverage::check(sh, &all)?)?;
     }
     let copy = WorkspaceCopy::refresh(sh)?;
+    // A hunt compiles more than it simulates: less is optimised, in smaller units that are compiled again only if
+    // they changed.
+    copy.sh.set_var("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+    copy.sh.set_var("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64");
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
     let rows = hunt_all(&copy, &chosen, hunt, out, |row| keep(sh, row))?;
     Ok(write_sum(&rows, out)?)

@@ -10,6 +10,7 @@ mod counted;
 mod event;
 mod id;
 mod listed;
+mod measure;
 mod mix;
 mod reply;
 mod time;
@@ -28,10 +29,11 @@ pub use event::{
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
+pub use measure::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use reject::{Code, Reject};
 pub use reply::{
-    Answer, Counts, Floor, Item, LINE_SHOWN, MemberView, Notice, Page, ParticipantView, Reply,
-    Report, Response, RoomView, WasWaiting,
+    Answer, Counts, Floor, Item, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Notice, Page,
+    ParticipantView, Reply, Report, Response, RoomView, WasWaiting,
 };
 pub use time::{Span, Time};

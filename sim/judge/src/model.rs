@@ -22,7 +22,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use chat_types::{Caller, Command, Config, Entry, Implied, Report, RequestKey, SecretHash, Time};
+use chat_types::{
+    Caller, Command, Config, Entry, Implied, Measure, Report, RequestKey, SecretHash, Time,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
@@ -34,7 +36,7 @@ pub(crate) use presence::State;
 use breaks::Draws;
 use deadline::Deadlines;
 use line::Line;
-use moderation::{Measure, StoredMeasures};
+use moderation::StoredMeasures;
 use participant::{Participant, Remembered};
 use room::RoomState;
 use table::Table;
@@ -193,7 +195,7 @@ impl Model {
                 command,
             } => return self.call(*caller, *key, command),
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
-            Entry::Operate { act, .. } => return owe(None, self.operate(act)),
+            Entry::Operate { operator, act } => return owe(None, self.operate(operator, act)),
             Entry::Started { config, .. } => self.config = config.as_ref().clone(),
             Entry::Resumed {
                 config, continuity, ..
@@ -359,7 +361,7 @@ impl Model {
         self.check_join(asker, room)?;
         let is_name_muted = naming
             .as_ref()
-            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));
+            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Mute));
         if self.is_muted(user) || is_name_muted {
             self.check_exists(room)?; // 8.1 (6)
         }

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
-use chat_types::{Address, Counts, Epoch, Floor, LINE_SHOWN, ParticipantView, RoomView};
-use sim_model::listing::{Kept, Listed, ListedParticipant};
+use chat_types::{
+    Address, Counts, Epoch, Floor, KeptRoom, LINE_SHOWN, ParticipantView, RoomSeq, RoomView,
+};
+use sim_model::listing::{Listed, ListedParticipant};
 use sim_model::protocol::{Room, User};
 
+use super::Model;
 use super::names::fold;
 use super::participant::Participant;
 use super::room::{Kind, RoomState};
-use super::{Event, Model};
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
@@ -31,30 +33,30 @@ impl Model {
         listed.extend(self.reports.iter().cloned().map(Listed::Report));
         if archived {
             let rooms = self.rooms.numbers().into_iter().map(Room);
-            listed.extend(rooms.flat_map(|room| self.kept(room)).map(Listed::Kept));
+            let kept = rooms.filter_map(|room| self.kept_room(room));
+            listed.extend(kept.flat_map(Listed::of_kept));
         }
         listed
     }
 
     /// A live room with its members and its kept messages. // 8.5
-    fn kept(&self, room: Room) -> Vec<Kept> {
+    fn kept_room(&self, room: Room) -> Option<KeptRoom> {
         let place = self.place(room);
         let name = match &place.kind {
-            Kind::Ended { .. } => return Vec::new(),
+            Kind::Ended { .. } => return None,
             Kind::Pair { .. } => None,
             Kind::Named { name, .. } => Some(Arc::clone(name)),
         };
-        let last = place.last_seq;
-        let mut kept = vec![Kept::Room { room, last, name }];
-        kept.extend(self.members(room).map(|(user, since)| Kept::Member {
-            room,
-            who: self.who(user),
-            since,
-        }));
-        let is_message = |event: &&Arc<Event>| event.body.message().is_some();
-        let messages = place.history.iter().filter(is_message);
-        kept.extend(messages.cloned().map(Kept::Message));
-        kept
+        let members = self.members(room);
+        Some(KeptRoom {
+            id: room,
+            name,
+            last: RoomSeq(place.last_seq),
+            members: members
+                .map(|(user, since)| (self.who(user), since))
+                .collect(),
+            messages: place.history.iter().cloned().collect(),
+        })
     }
 
     fn counts(&self) -> Counts {

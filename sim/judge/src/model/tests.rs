@@ -7,14 +7,16 @@ mod moderation;
 mod names;
 mod restarts;
 
-use chat_types::{Address, BreakKind, Config, Continuity, Epoch, RoomSeq, Seq, Span, Time};
+use chat_types::{
+    Address, BreakKind, Config, Continuity, Epoch, LastNumbers, RoomSeq, Seq, Span, Time,
+};
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use sim_model::protocol::{
     Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
 };
-use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
+use sim_model::server::{Caller, Entry, Implied, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 

@@ -126,7 +126,6 @@ impl Auditor {
         }
         match *record {
             ServerRecord::Asked { ticket, from, ask } => self.handle_call(ticket, from, ask),
-            ServerRecord::Seeded { seed } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
                 at: written_at,
@@ -135,7 +134,6 @@ impl Auditor {
                 said,
                 posted,
             } => {
-                self.model.collect_posted(posted.is_some());
                 self.committed((position, written_at), at, (entry, ticket, said));
                 self.compare_posted(posted);
             }
@@ -331,7 +329,7 @@ impl Auditor {
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
-        self.model.take_grown(&mut self.grown);
+        self.grown = self.model.take_grown();
         for &user in &self.grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(since, check);
@@ -360,7 +358,7 @@ impl Auditor {
     /// reader, if they are known.
     fn compare_posted(&mut self, seen: Option<&[Arc<Event>]>) {
         let Some(seen) = seen else { return };
-        let owed = self.model.posted();
+        let owed = &*self.model.posted;
         if let Some(place) = first_difference(owed, seen) {
             let seen = seen.get(place).map(|event| Event::clone(event));
             let difference = EventPosition::of_entry(self.position, place, owed, seen);
@@ -478,9 +476,7 @@ impl Auditor {
         self.recovered = true;
         if self.position == 0 {
             // The journal is empty, so there was no earlier configuration.
-            let seed = self.model.seed;
             self.model = Model::new(config);
-            self.model.seed = seed;
         }
         self.admission = Admission::new(config);
         self.pipeline = Pipeline::started(config, self.at, self.position == 0, continuity);

@@ -33,8 +33,6 @@ pub enum ServerRecord<'a> {
         from: u64,
         ask: &'a Arc<Call>,
     },
-    /// The seed of the server's draws, which its first entry sets. It precedes that entry.
-    Seeded { seed: u64 },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `at` is the
     /// entry's time: a server that shares a log writes the time of a batch before the log has it.
     /// `ticket` is the call that the entry decides; none for an entry of the server itself. `posted` are

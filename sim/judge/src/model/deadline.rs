@@ -173,9 +173,7 @@ impl Model {
             let participant = self.participant_mut(user);
             let end = pass(participant.inbox.end, down);
             participant.inbox.pass_to(end);
-            if !std::mem::replace(&mut participant.grown, true) {
-                self.grown.push(user);
-            }
+            self.grown.push(user);
         }
         for room in self.rooms.numbers().into_iter().map(Room) {
             let place = self.place_mut(room);

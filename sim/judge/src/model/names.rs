@@ -397,7 +397,6 @@ impl Model {
             stress_state: StressState::calm(self.now),
             held: Vec::new(),
             ticket: None,
-            grown: false,
         };
         if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..

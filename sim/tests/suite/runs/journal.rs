@@ -41,13 +41,12 @@ impl Observer for Clients<'_> {
     }
 }
 
-/// Forwards the seed and the entries of the journal.
+/// Forwards the entries of the journal.
 struct Journal(Judge);
 
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
-        use ServerRecord::{Committed, Seeded};
-        if let RunEvent::Server(_, Seeded { .. } | Committed { .. }) = event {
+        if let RunEvent::Server(_, ServerRecord::Committed { .. }) = event {
             self.0.observe(event);
         }
     }

@@ -111,7 +111,7 @@ fn remarks(live: &LiveResult) -> Vec<String> {
 fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
     let mut pace = Throughput::default();
     let ended = run_once(run, (plan, seed), Some(&mut pace));
-    let span = ended.as_ref().map_or(Span::ZERO, |done| done.virtual_span);
+    let span = ended.as_ref().map_or(Span::ZERO, |done| done.ran.span());
     let summary = of_one_seed(seed, ended).finish(plan, Duration::ZERO);
     (summary.result, pace.each_second(START + span))
 }

@@ -61,7 +61,7 @@ fn judged(plan: &Plan, seed: u64, change: Option<Change<'_>>) -> Option<Judgemen
     }
     let mut journal = Journal(clients.0);
     let _ = run_seed(plan, seed, &Progress::default(), Some(&mut journal));
-    Some(journal.0.finish(Time(outcome.virtual_span.0)))
+    Some(journal.0.finish(outcome.ran.ended_at))
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn an_answer_without_an_entry_breaks_durability() {
     let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
     // The journal is empty: the first answer has no entry.
-    let judged = clients.0.finish(Time(outcome.virtual_span.0));
+    let judged = clients.0.finish(outcome.ran.ended_at);
     let found = judged.violations.first().expect("one");
     assert_eq!(found.property, "durability");
     let why = "and no entry of the journal has this answer";

@@ -30,7 +30,7 @@ impl Observer for Histories {
 fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
     let mut histories = Histories(Judge::live(plan));
     let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut histories));
-    let judged = histories.0.finish(Time(outcome.virtual_span.0));
+    let judged = histories.0.finish(outcome.ran.ended_at);
     outcome.violations.is_empty().then_some(judged)
 }
 

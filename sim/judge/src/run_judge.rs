@@ -14,7 +14,8 @@ use crate::metrics::{Metrics, stuck};
 pub struct RunJudge {
     /// The judge.
     pub judge: Judge,
-    metrics: Metrics,
+    /// The metrics.
+    pub metrics: Metrics,
 }
 
 /// The outcome of one seed's run.

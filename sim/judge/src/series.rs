@@ -272,11 +272,7 @@ impl SeriesRecorder {
     }
 
     fn state(&mut self, agent: Agent) -> &mut UserState {
-        let index = agent.0 as usize;
-        if index >= self.states.len() {
-            self.states.resize_with(index + 1, UserState::default);
-        }
-        &mut self.states[index]
+        agent.item_of(&mut self.states)
     }
 
     fn arrive(&mut self, record: &Record<'_>, at: Span) {

@@ -269,7 +269,7 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
 
 fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
     let (options, metrics) = (&ready.options, &runner.metrics);
-    let (offered, achieved) = metrics.throughput.each_second(now);
+    let (offered, achieved) = metrics.judge.metrics.calls_each_second(now);
     let mut live = LiveResult {
         target: options.target.to_string(),
         protocol: options.protocol.name().to_owned(),

@@ -159,7 +159,13 @@ fn a_refused_start_and_a_fault_of_the_nemesis_last_until_they_are_mended_or_to_t
     let faults = recorder.series().faults;
     let shown: Vec<_> = faults
         .iter()
-        .map(|one| (one.kind.as_str(), one.at.as_millis(), one.length.as_millis()))
+        .map(|one| {
+            (
+                one.kind.as_str(),
+                one.at.as_millis(),
+                one.length.as_millis(),
+            )
+        })
         .collect();
     assert_eq!(
         shown,

@@ -188,7 +188,7 @@ impl Merged {
             seed,
         };
         if let Some(metrics) = &self.metrics {
-            result.calls = metrics.calls;
+            result.calls = metrics.calls.offered;
             result.unanswered = metrics.unanswered;
             (result.metrics, result.fairness) = metrics.results();
             result.groups = metrics.by_group();

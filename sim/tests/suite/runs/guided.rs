@@ -92,7 +92,7 @@ fn fail(outcome: &mut SeedOutcome, detail: String, cause: &str) {
 
 /// Reports a branch with a second match and a block as a failure.
 fn plant(outcome: &mut SeedOutcome) {
-    if outcome.ran.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
+    if outcome.ran.tally.count(Point::Match) > 1 && outcome.ran.tally.count(Point::Blocked) > 0 {
         fail(outcome, "a second match, and a block".to_owned(), "");
     }
 }

@@ -5,7 +5,6 @@
 use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
 
-use chat_types::Time;
 use sim_judge::{Judge, Judgement};
 use sim_model::draw::Ratio;
 use sim_model::history::{Observer, RunEvent};

@@ -32,7 +32,7 @@ use self::admission::Admission;
 use self::in_flight::{InFlight, NEVER, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
-use self::pipeline::{Pipeline, is_same};
+use self::pipeline::{Pipeline, is_owed};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug, Default)]
@@ -230,11 +230,7 @@ impl Auditor {
         let first = self.pipeline.form(self.at, max_batch);
         for (place, seen) in (first..).zip(batch) {
             let owed = self.pipeline.in_flight.get(place);
-            let is_owed = match (owed, seen) {
-                (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) => is_same(owed, seen),
-                (owed, seen) => owed == Some(seen),
-            };
-            if is_owed {
+            if is_owed(owed, seen) {
                 continue;
             }
             // A tick may occur at any time.
@@ -369,16 +365,9 @@ impl Auditor {
     /// Compares the committed entry with the batch, and with its call.
     fn follows_batch(&mut self, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(self.at);
-        let is_owed = match (&owed, ticket) {
-            (Some(BatchEntry::Own(own)), None) => is_same(own, entry),
-            (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
-            _ => false,
-        };
-        if !is_owed {
-            let seen = match ticket {
-                Some(ticket) => BatchEntry::Call(ticket),
-                None => BatchEntry::Own(entry.clone()),
-            };
+        let own = || BatchEntry::Own(entry.clone());
+        let seen = ticket.map_or_else(own, BatchEntry::Call);
+        if !is_owed(owed.as_ref(), &seen) {
             self.differ(self.batch_differs(owed.as_ref(), Some(&seen)));
         }
         if let Some(call) = ticket.and_then(|ticket| self.in_flight.call(ticket))

@@ -189,10 +189,7 @@ pub fn run(
     let plan = &ready.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
-    let judge = match journal {
-        Some(_) => Judge::with_journal(plan, clock.began()),
-        None => Judge::live(plan),
-    };
+    let judge = Judge::live(plan, journal.map(|_| clock.began()));
     let also = also.map(|observer| observer as &mut dyn Observer);
     let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
     let most = files.saturating_sub(OTHER_FILES) / 2;

@@ -54,7 +54,7 @@ impl Observer for Journal {
 
 /// The judgement of a run by its clients and its journal; none if the auditor does not pass it.
 fn judged(plan: &Plan, seed: u64, change: Option<Change<'_>>) -> Option<Judgement> {
-    let mut clients = Clients(Judge::with_journal(plan, Time(0)), change);
+    let mut clients = Clients(Judge::live(plan, Some(Time(0))), change);
     let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut clients));
     if !outcome.violations.is_empty() {
         return None;
@@ -338,7 +338,7 @@ fn a_gap_of_any_size_is_found() {
 #[test]
 fn an_answer_without_an_entry_breaks_durability() {
     let plan = scenario("brief");
-    let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
+    let mut clients = Clients(Judge::live(&plan, Some(Time(0))), None);
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
     // The journal is empty: the first answer has no entry.
     let judged = clients.0.finish(outcome.ran.ended_at);

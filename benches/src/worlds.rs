@@ -54,7 +54,7 @@ pub fn delivered(plan: &Plan) -> u64 {
 /// instruction counters find it by name.
 #[inline(never)]
 pub fn run(plan: &Plan) -> u64 {
-    run_seed(plan, SEED, &Progress::default(), None).steps
+    run_seed(plan, SEED, &Progress::default(), None).ran.steps
 }
 
 /// Parses a scenario. Never inlined, as `run`.

@@ -27,9 +27,5 @@ mod timer;
 pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder};
 pub use chat_types::*;
 pub use counters::Counters;
-pub use hub::{
-    Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
-    Size,
-};
-pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
+pub use hub::{Effect, Hub, ParticipantOutline, RestoreError, RoomKind, RoomOutline, Size};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
-use chat_types::{Address, Report, SecretHash, Time, Who};
+use chat_types::{Address, Ban, Measure, MeasurePlace, MeasureTarget, Report, SecretHash, Who};
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Keys, fold};
@@ -26,7 +26,7 @@ pub(crate) struct Moderation {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Name {
     /// The participant's spelling.
-    shown: Box<str>,
+    shown: Arc<str>,
     ban: Ban,
 }
 
@@ -38,59 +38,6 @@ struct Handle {
     /// The lower-case key of the owner's name.
     lower: Box<str>,
     ban: Ban,
-}
-
-/// A mute or a ban as operators see it: what it applies to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeasureTarget<'a> {
-    /// A display name or a public id that a participant chose.
-    Name {
-        /// The lower-case folded form, by which it is found.
-        folded: &'a str,
-        /// The participant's spelling.
-        shown: &'a str,
-    },
-    /// The handle of a participant. Unbanning the owner's name removes it.
-    Handle {
-        /// The handle's hash.
-        hash: SecretHash,
-        /// The participant as others saw it at the time.
-        owner: &'a Arc<Who>,
-    },
-    /// An address.
-    Address(Address),
-}
-
-/// The place of a mute or ban in the order of all: names, then handles, then addresses.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MeasurePlace {
-    /// The place of a name, given by its folded form.
-    Name(Box<str>),
-    /// The place of a handle, given by its hash.
-    Handle(SecretHash),
-    /// The place of an address.
-    Address(Address),
-}
-
-impl MeasureTarget<'_> {
-    /// Its place in the order of all.
-    #[must_use]
-    pub fn place(&self) -> MeasurePlace {
-        match *self {
-            MeasureTarget::Name { folded, .. } => MeasurePlace::Name(folded.into()),
-            MeasureTarget::Handle { hash, .. } => MeasurePlace::Handle(hash),
-            MeasureTarget::Address(address) => MeasurePlace::Address(address),
-        }
-    }
-}
-
-/// An operator's measure against a participant or an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Measure {
-    /// Its messages are refused.
-    Mute,
-    /// Its registrations and calls are refused.
-    Ban,
 }
 
 /// The properties of a participant by which a measure recognises it.
@@ -112,19 +59,6 @@ impl Known {
         name.into_iter()
             .chain(self.who.chosen_id.as_deref().zip(self.id.as_ref()))
     }
-}
-
-/// A mute or a ban of a name, a handle or an address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ban {
-    /// Mute or ban.
-    pub measure: Measure,
-    /// The instant of the operator's act.
-    pub at: Time,
-    /// The operator's name.
-    pub by: Arc<str>,
-    /// The operator's reason.
-    pub reason: Arc<str>,
 }
 
 impl Moderation {
@@ -154,7 +88,7 @@ impl Moderation {
     pub(crate) fn kept(
         &self,
         after: Option<&MeasurePlace>,
-    ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
+    ) -> impl Iterator<Item = (MeasurePlace, MeasureTarget, &Ban)> + use<'_> {
         // Kinds before that of `after` are left out, and kinds after it are listed whole.
         let (name, handle, address) = match after {
             None => (Some(Unbounded), Some(Unbounded), Unbounded),
@@ -165,14 +99,18 @@ impl Moderation {
         let names = name.map(|from| self.names.range::<str, _>((from, Unbounded)));
         let handles = handle.map(|from| self.handles.range((from, Unbounded)));
         let addresses = self.addresses.range((address, Unbounded));
-        let names = names.into_iter().flatten();
-        let names =
-            names.map(|(folded, Name { shown, ban })| (MeasureTarget::Name { folded, shown }, ban));
-        let handles = handles.into_iter().flatten().map(|(hash, handle)| {
-            let (hash, owner) = (*hash, &handle.owner);
-            (MeasureTarget::Handle { hash, owner }, &handle.ban)
+        let names = names.into_iter().flatten().map(|(folded, name)| {
+            let target = MeasureTarget::Name(Arc::clone(&name.shown));
+            (MeasurePlace::Name(folded.clone()), target, &name.ban)
         });
-        let addresses = addresses.map(|(address, ban)| (MeasureTarget::Address(*address), ban));
+        let handles = handles.into_iter().flatten().map(|(hash, handle)| {
+            let target = MeasureTarget::Handle(Arc::clone(&handle.owner));
+            (MeasurePlace::Handle(*hash), target, &handle.ban)
+        });
+        let addresses = addresses.map(|(address, ban)| {
+            let target = MeasureTarget::Address(*address);
+            (MeasurePlace::Address(*address), target, ban)
+        });
         names.chain(handles).chain(addresses)
     }
 
@@ -292,7 +230,7 @@ impl Moderation {
 
 #[cfg(test)]
 mod tests {
-    use chat_types::UserId;
+    use chat_types::{Time, UserId};
 
     use super::*;
 
@@ -360,10 +298,7 @@ mod tests {
         };
         moderation.keep(&known, &ban());
         moderation.addresses.insert(Address(7), ban());
-        let places: Vec<_> = moderation
-            .kept(None)
-            .map(|(kept, _)| kept.place())
-            .collect();
+        let places: Vec<_> = moderation.kept(None).map(|(place, ..)| place).collect();
         let expected = [
             MeasurePlace::Name("id".into()),
             MeasurePlace::Name("name".into()),
@@ -373,7 +308,7 @@ mod tests {
         assert_eq!(places, expected);
         assert!(places.is_sorted());
         for (index, place) in places.iter().enumerate() {
-            let behind = moderation.kept(Some(place)).map(|(kept, _)| kept.place());
+            let behind = moderation.kept(Some(place)).map(|(place, ..)| place);
             assert_eq!(behind.collect::<Vec<_>>(), places[index + 1..], "{place:?}");
         }
     }

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::{
-    Address, Caller, Command, EnterQueue, Reply, RequestKey, SecretHash, Span, UserId, Who,
+    Address, Caller, Command, EnterQueue, Measure, Reply, RequestKey, SecretHash, Span, UserId, Who,
 };
 
 use super::{Hub, Index};
 use crate::breaks::Breaks;
 use crate::inbox::Inbox;
-use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, unreserved};
 use crate::participant::{Memory, Participant, State};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject, refuse_if};

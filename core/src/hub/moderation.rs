@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use chat_types::{Address, Body, EndReason, Operate, Reply, Report, RoomId, SecretHash, UserId};
+use chat_types::{
+    Address, Ban, Body, EndReason, Measure, Operate, Reply, Report, RoomId, SecretHash, UserId,
+};
 
 use super::Hub;
 use crate::counters::ReleaseCause;
-use crate::moderation::{Ban, Known, Measure};
+use crate::moderation::Known;
 use crate::name::{Keys, fold, line_fault};
 use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 use crate::room::Kind;

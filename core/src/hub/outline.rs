@@ -1,9 +1,7 @@
 //! The shape of the state without its contents. Searches for new states compare it. Each view walks
 //! the whole state; commands cost no more because of it.
 
-use std::collections::BTreeMap;
-
-use chat_types::{Attendance, EndReason, Epoch, RoomId, RoomSeq, Seq, Time, TimerKind, UserId};
+use chat_types::{Attendance, EndReason, LastNumbers, RoomId, Time, TimerKind, UserId};
 
 use super::Hub;
 use crate::participant::Participant;
@@ -64,19 +62,6 @@ pub struct ParticipantOutline {
     pub inbox: usize,
     /// Whether it is muted.
     pub is_muted: bool,
-}
-
-/// The last number of each sequence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LastNumbers {
-    /// That of participants.
-    pub user: UserId,
-    /// That of rooms.
-    pub room: RoomId,
-    /// The end of each inbox.
-    pub inboxes: BTreeMap<UserId, Seq>,
-    /// The last place of each room's order, and the last epoch of its stick; 0 if it has none.
-    pub places: BTreeMap<RoomId, (RoomSeq, Epoch)>,
 }
 
 impl Hub {

@@ -7,28 +7,11 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use chat_types::{
-    Counts, Event, LINE_SHOWN, ParticipantView, RoomId, RoomSeq, RoomView, Time, UserId, Who,
-};
+use chat_types::{Counts, Event, KeptRoom, LINE_SHOWN, ParticipantView, RoomId, RoomView, UserId};
 
 use super::Hub;
 use crate::name::{fold, room_key};
 use crate::room::Kind;
-
-/// A live room with its members and its kept messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRoom {
-    /// The room.
-    pub id: RoomId,
-    /// Its name; none of a pair room.
-    pub name: Option<Arc<str>>,
-    /// The place of its last event.
-    pub last: RoomSeq,
-    /// Its members, in the order of their ids, each with the instant at which it joined.
-    pub members: Vec<(Arc<Who>, Time)>,
-    /// The messages that it keeps, the oldest first.
-    pub messages: Vec<Arc<Event>>,
-}
 
 impl Hub {
     /// The counts of the whole server.

@@ -1,8 +1,8 @@
 //! Reads: they take the time, compute from stored instants, and change no state.
 
 use chat_types::{
-    Address, Answer, Attendance, Epoch, Event, Floor, MemberView, Notice, Page, Report, RoomId,
-    RoomSeq, SecretHash, Seq, Time, UserId, Who,
+    Address, Answer, Attendance, Ban, Epoch, Event, Floor, Measure, MeasurePlace, MeasureTarget,
+    MemberView, Notice, Page, Report, RoomId, RoomSeq, SecretHash, Seq, Time, UserId, Who,
 };
 use std::sync::Arc;
 
@@ -11,7 +11,6 @@ use chat_types::config::StickRule;
 use super::Hub;
 use super::speech::SUFFIX;
 use crate::inbox::PageLimits;
-use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 use crate::name::fold;
 use crate::participant::{Participant, Presence, State};
 use crate::reject::{Outcome, Reject};
@@ -297,7 +296,7 @@ impl Hub {
     pub fn kept(
         &self,
         after: Option<&MeasurePlace>,
-    ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
+    ) -> impl Iterator<Item = (MeasurePlace, MeasureTarget, &Ban)> + use<'_> {
         self.moderation.kept(after)
     }
 

@@ -314,10 +314,10 @@ impl ScriptRun {
         let sizes = self.hub.sizes();
         let bans = sizes.iter().find(|size| size.name == "bans");
         let mut text = format!("{} kept", bans.expect("it is counted").size);
-        for (kept, ban) in self.hub.kept(None) {
+        for (_, kept, ban) in self.hub.kept(None) {
             let what = match kept {
-                MeasureTarget::Name { shown, .. } => shown.to_owned(),
-                MeasureTarget::Handle { owner, .. } => format!("the handle of {}", owner.name),
+                MeasureTarget::Name(shown) => shown.to_string(),
+                MeasureTarget::Handle(owner) => format!("the handle of {}", owner.name),
                 MeasureTarget::Address(address) => format!("address {}", address.0),
             };
             let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);

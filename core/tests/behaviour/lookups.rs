@@ -97,16 +97,16 @@ fn bans_are_looked_up_until_they_are_lifted() {
     assert!(banned.is_banned(Address(7)) && !banned.is_banned(Address(8)));
     let kept: Vec<_> = banned.kept(None).collect();
     assert_eq!(kept.len(), 3, "the name, the handle, the address");
-    for (_, ban) in &kept[..2] {
+    for (.., ban) in &kept[..2] {
         assert_eq!((&*ban.by, &*ban.reason), ("olga", "spam"));
         assert_eq!(ban.measure, Measure::Ban);
     }
-    let MeasureTarget::Handle { owner, .. } = kept[1].0 else {
+    let MeasureTarget::Handle(owner) = &kept[1].1 else {
         panic!("{kept:?}");
     };
     assert_eq!((owner.id, &*owner.name), (ANN, "Ann"));
-    assert_eq!(kept[2].0, MeasureTarget::Address(Address(7)));
-    assert_eq!(&*kept[2].1.reason, "flood");
+    assert_eq!(kept[2].1, MeasureTarget::Address(Address(7)));
+    assert_eq!(&*kept[2].2.reason, "flood");
     let lifted = format!("{script} \n operator unban Ann \n operator unban_address 7");
     let lifted = hub(&lifted);
     assert!(!lifted.is_banned(Address(7)));

@@ -96,8 +96,8 @@ fn kept(
     let is_given = *after.who_is(user)?.name == user.to_string();
     let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.is_muted);
     let names = |hub: &Hub| {
-        let kept = hub.kept(None).map(|(kept, _)| kept);
-        kept.filter(|kept| matches!(kept, MeasureTarget::Name { .. }))
+        let kept = hub.kept(None).map(|(_, kept, _)| kept);
+        kept.filter(|kept| matches!(kept, MeasureTarget::Name(_)))
             .count()
     };
     match (is_muted(before), is_muted(after)) {

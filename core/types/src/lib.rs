@@ -1,8 +1,8 @@
 //! Types that the chat server and its judges share: instants, spans, ids, events and gaps, calls and
-//! their answers, pages, entries of the journal, operators' acts, what operators and members read, the
-//! codes of refusals, the configuration with every limit, the kinds of breaks and timers, the moves of a
-//! stick, whether a journal is whole, and the function that folds words into a hash. None of them
-//! decides anything.
+//! their answers, pages, entries of the journal, operators' acts, their mutes and bans, what operators
+//! and members read, the codes of refusals, the configuration with every limit, the kinds of breaks and
+//! timers, the moves of a stick, whether a journal is whole, and the function that folds words into a
+//! hash. None of them decides anything.
 
 mod call;
 mod command;
@@ -10,6 +10,7 @@ mod counted;
 mod event;
 mod id;
 mod listed;
+mod measure;
 mod mix;
 mod reply;
 mod time;
@@ -28,10 +29,11 @@ pub use event::{
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
+pub use measure::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use reject::{Code, Reject};
 pub use reply::{
-    Answer, Counts, Floor, Item, LINE_SHOWN, MemberView, Notice, Page, ParticipantView, Reply,
-    Report, Response, RoomView, WasWaiting,
+    Answer, Counts, Floor, Item, KeptRoom, LINE_SHOWN, LastNumbers, MemberView, Notice, Page,
+    ParticipantView, Reply, Report, Response, RoomView, WasWaiting,
 };
 pub use time::{Span, Time};

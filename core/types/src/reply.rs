@@ -1,6 +1,7 @@
 //! Answers to accepted calls: to commands, and to reads. Pages of an inbox, and what members and
 //! operators read of the state.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -354,4 +355,32 @@ pub struct Report {
     pub about: UserId,
     /// The reporter's reason.
     pub reason: Arc<str>,
+}
+
+/// A live room with its members and its kept messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptRoom {
+    /// The room.
+    pub id: RoomId,
+    /// Its name; none of a pair room.
+    pub name: Option<Arc<str>>,
+    /// The place of its last event.
+    pub last: RoomSeq,
+    /// Its members, in the order of their ids, each with the instant at which it joined.
+    pub members: Vec<(Arc<Who>, Time)>,
+    /// The messages that it keeps, the oldest first.
+    pub messages: Vec<Arc<Event>>,
+}
+
+/// The last number of each sequence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastNumbers {
+    /// That of participants.
+    pub user: UserId,
+    /// That of rooms.
+    pub room: RoomId,
+    /// The end of each inbox.
+    pub inboxes: BTreeMap<UserId, Seq>,
+    /// The last place of each room's order, and the last epoch of its stick; 0 if it has none.
+    pub places: BTreeMap<RoomId, (RoomSeq, Epoch)>,
 }

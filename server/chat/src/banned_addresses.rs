@@ -20,8 +20,8 @@ impl BannedAddresses {
     pub fn follow(&self, hub: &Hub) {
         let bans = hub
             .kept(None)
-            .filter(|(_, ban)| ban.measure == Measure::Ban);
-        let addresses = bans.filter_map(|(target, ban)| {
+            .filter(|(.., ban)| ban.measure == Measure::Ban);
+        let addresses = bans.filter_map(|(_, target, ban)| {
             let MeasureTarget::Address(address) = target else {
                 return None;
             };

@@ -201,19 +201,19 @@ fn said_in(hub: &Hub, user: UserId, room: RoomId) -> Option<Value> {
 fn bans(hub: &Hub, part: &Part, _: Time) -> Value {
     let after = part.after.as_deref().map(place_of);
     let found = hub.kept(after.as_ref()).take(part.limit);
-    let shown = found.map(|(kept, ban)| (banned(kept, ban), shown_place(&kept.place())));
+    let shown = found.map(|(place, kept, ban)| (banned(&kept, ban), shown_place(&place)));
     page("bans", shown, part)
 }
 
-fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
+fn banned(kept: &MeasureTarget, ban: &Ban) -> Value {
     let measure = match ban.measure {
         Measure::Mute => "mute",
         Measure::Ban => "ban",
     };
     let (what, which) = match kept {
-        MeasureTarget::Name { shown, .. } => ("name", json!(shown)),
-        MeasureTarget::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
-        MeasureTarget::Address(address) => ("address", json!(shown_address(address))),
+        MeasureTarget::Name(shown) => ("name", json!(shown)),
+        MeasureTarget::Handle(owner) => ("handle_of", json!(User::from(&**owner))),
+        MeasureTarget::Address(address) => ("address", json!(shown_address(*address))),
     };
     json!({
         what: which,

@@ -32,7 +32,7 @@ use self::admission::Admission;
 use self::in_flight::{InFlight, NEVER, Pending, Stage};
 use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
-use self::pipeline::{Pipeline, is_same};
+use self::pipeline::{Pipeline, is_owed};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +126,6 @@ impl Auditor {
         }
         match *record {
             ServerRecord::Asked { ticket, from, ask } => self.handle_call(ticket, from, ask),
-            ServerRecord::Seeded { seed } => self.model.seed = seed,
             ServerRecord::Committed {
                 position,
                 at: written_at,
@@ -135,7 +134,6 @@ impl Auditor {
                 said,
                 posted,
             } => {
-                self.model.collect_posted(posted.is_some());
                 self.committed((position, written_at), at, (entry, ticket, said));
                 self.compare_posted(posted);
             }
@@ -232,11 +230,7 @@ impl Auditor {
         let first = self.pipeline.form(self.at, max_batch);
         for (place, seen) in (first..).zip(batch) {
             let owed = self.pipeline.in_flight.get(place);
-            let is_owed = match (owed, seen) {
-                (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) => is_same(owed, seen),
-                (owed, seen) => owed == Some(seen),
-            };
-            if is_owed {
+            if is_owed(owed, seen) {
                 continue;
             }
             // A tick may occur at any time.
@@ -331,7 +325,7 @@ impl Auditor {
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
-        self.model.take_grown(&mut self.grown);
+        self.grown = self.model.take_grown();
         for &user in &self.grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(since, check);
@@ -360,7 +354,7 @@ impl Auditor {
     /// reader, if they are known.
     fn compare_posted(&mut self, seen: Option<&[Arc<Event>]>) {
         let Some(seen) = seen else { return };
-        let owed = self.model.posted();
+        let owed = &*self.model.posted;
         if let Some(place) = first_difference(owed, seen) {
             let seen = seen.get(place).map(|event| Event::clone(event));
             let difference = EventPosition::of_entry(self.position, place, owed, seen);
@@ -371,16 +365,9 @@ impl Auditor {
     /// Compares the committed entry with the batch, and with its call.
     fn follows_batch(&mut self, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(self.at);
-        let is_owed = match (&owed, ticket) {
-            (Some(BatchEntry::Own(own)), None) => is_same(own, entry),
-            (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
-            _ => false,
-        };
-        if !is_owed {
-            let seen = match ticket {
-                Some(ticket) => BatchEntry::Call(ticket),
-                None => BatchEntry::Own(entry.clone()),
-            };
+        let own = || BatchEntry::Own(entry.clone());
+        let seen = ticket.map_or_else(own, BatchEntry::Call);
+        if !is_owed(owed.as_ref(), &seen) {
             self.differ(self.batch_differs(owed.as_ref(), Some(&seen)));
         }
         if let Some(call) = ticket.and_then(|ticket| self.in_flight.call(ticket))
@@ -478,9 +465,7 @@ impl Auditor {
         self.recovered = true;
         if self.position == 0 {
             // The journal is empty, so there was no earlier configuration.
-            let seed = self.model.seed;
             self.model = Model::new(config);
-            self.model.seed = seed;
         }
         self.admission = Admission::new(config);
         self.pipeline = Pipeline::started(config, self.at, self.position == 0, continuity);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::{Epoch, Time};
+use sim_model::history::DeliveryPath;
 use sim_model::listing::Listed;
 use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room, User};
 use sim_model::server::{Call, Entry, Gap, JournalState};
@@ -41,7 +42,7 @@ pub(crate) enum Difference {
     /// The beginning and end of a page, and whether more follows.
     Reach {
         reader: User,
-        channel: Channel,
+        path: DeliveryPath,
         owed: (u64, u64, bool),
         seen: (u64, u64, bool),
     },
@@ -276,15 +277,6 @@ pub(crate) enum BatchItem {
     Call(Option<CallSummary>),
     /// The server's own entry.
     Own(Entry),
-}
-
-/// The way by which a page left the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Channel {
-    /// In the answer to a `check`.
-    Check,
-    /// On a stream.
-    Stream,
 }
 
 /// Something that must happen by some instant.

@@ -157,24 +157,14 @@ impl Judge {
         Self::by(Method::Audit(Box::new(Auditor::of_journal(plan))), plan)
     }
 
-    /// A judge of a run with only the clients' histories.
+    /// A judge of a run by the clients' histories; and if after the run it observes the entries of
+    /// the server's journal, by these. Then the run began at this instant of the server's clock.
     #[must_use]
-    pub fn live(plan: &Plan) -> Self {
-        Self::of_live(plan, None)
-    }
-
-    /// A judge of a live run that began at this instant of the server's clock. After the run it
-    /// observes the entries of the server's journal.
-    #[must_use]
-    pub fn with_journal(plan: &Plan, began: Time) -> Self {
-        Self::of_live(plan, Some(Reconciler::new(plan, began)))
-    }
-
-    fn of_live(plan: &Plan, reconciler: Option<Reconciler>) -> Self {
+    pub fn live(plan: &Plan, began: Option<Time>) -> Self {
         let live = Live {
             witness: Witness::new(plan),
             witnessed: Findings::new(plan),
-            reconciler,
+            reconciler: began.map(|began| Reconciler::new(plan, began)),
         };
         Self::by(Method::Live(Box::new(live)), plan)
     }

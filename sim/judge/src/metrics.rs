@@ -26,7 +26,6 @@ pub mod distribution;
 mod groups;
 mod open;
 mod shares;
-pub mod throughput;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -40,7 +39,7 @@ use self::open::{OpenCall, Waits};
 use self::shares::Shares;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, RunEvent, WorldRecord};
 use sim_model::messages_in_flight::{MessagesInFlight, Moment};
-use sim_model::outcome::{Counts, LetOffResult, Seek, UserWaits, Worst};
+use sim_model::outcome::{Counts, LetOffResult, START, Seek, UserWaits, Worst};
 use sim_model::plan::{Metric, Plan};
 use sim_model::protocol::{
     Agent, Body, CallId, Code, Command, Epoch, Event, InboxEvent, LostRange, Membership, Op,
@@ -75,7 +74,8 @@ pub struct Metrics {
     merged_users: u64,
     turns: Shares,
     matches: Shares,
-    healed_at: Option<Time>,
+    /// When the run healed, and the calls until then.
+    healed: Option<(Time, CallCounts)>,
     /// Users that never got in, by the code of their last refusal, or `unanswered`.
     pub left_out: BTreeMap<&'static str, u64>,
     /// The counts of messages as their senders and receivers observed them. They are of one run.
@@ -89,11 +89,20 @@ pub struct Metrics {
     refusals: BTreeMap<&'static str, u64>,
     /// The users that did not do all of their flow for a reason that is no fault.
     pub let_off: LetOffResult,
-    /// The number of calls of any kind, without retries.
-    pub calls: u64,
+    /// The calls of any kind.
+    pub calls: CallCounts,
     /// The number of calls without an answer.
     pub unanswered: u64,
     retries: u64,
+}
+
+/// Numbers of calls, without retries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCounts {
+    /// Calls that users intended to make.
+    pub offered: u64,
+    /// Calls that were answered.
+    pub answered: u64,
 }
 
 impl Observer for Metrics {
@@ -102,7 +111,7 @@ impl Observer for Metrics {
             RunEvent::Client(record) => self.record_client(record),
             RunEvent::World(at, WorldRecord::Ended) => self.end_waits(at),
             RunEvent::World(at, WorldRecord::Healed) => {
-                self.healed_at.get_or_insert(at);
+                self.healed.get_or_insert((at, self.calls));
             }
             RunEvent::Committed(took) => self.measured.of(Metric::CommitLatency).record(took.0),
             RunEvent::Arrived(agent, persona) => self.groups.arrive(agent, persona),
@@ -181,6 +190,15 @@ impl Metrics {
         }
     }
 
+    /// Offered and answered calls per second while users arrived, which is until the heal; over the
+    /// whole run until `now` if it never healed. They are of one run.
+    #[must_use]
+    pub fn calls_each_second(&self, now: Time) -> (f64, f64) {
+        let (ended, calls) = self.healed.unwrap_or((now, self.calls));
+        let each_second = |n: u64| n as f64 * 1e6 / ended.since(START).0.max(1) as f64;
+        (each_second(calls.offered), each_second(calls.answered))
+    }
+
     /// The number of refused calls so far.
     pub(crate) fn refused(&self) -> u64 {
         self.refusals.values().sum()
@@ -222,7 +240,8 @@ impl Metrics {
         self.stick_waits.merge(&other.stick_waits);
         self.let_off.alone += other.let_off.alone;
         self.let_off.cut_short += other.let_off.cut_short;
-        self.calls += other.calls;
+        self.calls.offered += other.calls.offered;
+        self.calls.answered += other.calls.answered;
         self.unanswered += other.unanswered;
         self.retries += other.retries;
     }
@@ -241,15 +260,11 @@ impl Metrics {
     }
 
     fn waits(&mut self, agent: Agent) -> &mut Waits {
-        let index = agent.0 as usize;
-        if index >= self.users.len() {
-            self.users.resize_with(index + 1, Waits::default);
-        }
-        &mut self.users[index]
+        agent.item_of(&mut self.users)
     }
 
     fn record_call(&mut self, record: &Record<'_>, (call, op): (CallId, &Op), intended: Time) {
-        self.calls += 1;
+        self.calls.offered += 1;
         self.counts.attempted += u64::from(speaks(op));
         let waits = self.waits(record.agent);
         waits.called = true;
@@ -315,6 +330,7 @@ impl Metrics {
         outcome: &Outcome,
     ) {
         let (at, agent) = (record.at, record.agent);
+        self.calls.answered += 1;
         let is_unsure = self.end_call(record, call, outcome);
         if op.kind() == OpKind::Check {
             self.waits(agent).bytes += CHECK_ANSWER;

@@ -22,10 +22,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use chat_types::{Caller, Command, Config, Entry, Implied, Report, RequestKey, SecretHash, Time};
+use chat_types::{
+    Caller, Command, Config, Entry, Implied, Measure, Report, RequestKey, SecretHash, Time,
+};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Code, Decided, Notice, Refusal, Reply, Room, User};
 
+pub(crate) use chat_types::reject::refuse_if;
 pub(crate) use chat_types::{Body, Event};
 pub(crate) use deadline::{Deadline, GivenAgain, Numbered};
 pub(crate) use inbox::{Inbox, PageLimits, is_ordered};
@@ -34,7 +37,7 @@ pub(crate) use presence::State;
 use breaks::Draws;
 use deadline::Deadlines;
 use line::Line;
-use moderation::{Measure, StoredMeasures};
+use moderation::StoredMeasures;
 use participant::{Participant, Remembered};
 use room::RoomState;
 use table::Table;
@@ -54,7 +57,7 @@ pub(crate) struct Model {
     room_names: BTreeMap<String, Room>,
     line: Line,
     /// The seed of the draws, and the position of the latest entry. // 15
-    pub(crate) seed: u64,
+    seed: u64,
     position: u64,
     /// The number of registered participants of each address.
     by_address: FxHashMap<u64, u32>,
@@ -64,12 +67,13 @@ pub(crate) struct Model {
     /// The most times that each participant was overtaken during one wait in the queue: a later
     /// candidate was chosen before it.
     pub(crate) overtaken: BTreeMap<User, u64>,
+    /// The participants whose inboxes grew since they were last taken, some more than once.
     grown: Vec<User>,
     /// The notices sent and the participants forgotten since they were last taken, in their order.
     pub(crate) noticed: Vec<(Room, Notice)>,
     pub(crate) forgotten: Vec<User>,
     /// The events that the latest entry caused, in order.
-    posted: Option<Vec<Arc<Event>>>,
+    pub(crate) posted: Vec<Arc<Event>>,
     /// Whether a life was lost before. // 2.7
     has_lost_life: bool,
 }
@@ -111,11 +115,6 @@ pub(crate) type Checked = Result<(), Refusal>;
 /// A participant, or one that registers; and its address.
 type Asker = (Option<User>, u64);
 
-/// Refuses a call that is wrong.
-pub(crate) fn refuse_if(is_wrong: bool, refusal: Refusal) -> Checked {
-    if is_wrong { Err(refusal) } else { Ok(()) }
-}
-
 /// A fingerprint of the command.
 fn hash(command: &Command) -> u64 {
     FxBuildHasher.hash_one(command)
@@ -152,37 +151,20 @@ impl Model {
         }
     }
 
-    /// Replaces these by the participants whose inboxes grew since the last call, each once, in
-    /// ascending number.
-    pub(crate) fn take_grown(&mut self, grown: &mut Vec<User>) {
-        grown.clear();
-        std::mem::swap(&mut self.grown, grown);
+    /// The participants whose inboxes grew since the last call, each once, in ascending number.
+    pub(crate) fn take_grown(&mut self) -> Vec<User> {
+        let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable();
+        grown.dedup();
         // Participants forgotten meanwhile have no inbox.
-        grown.retain(|user| match self.participants.get_mut(user.0) {
-            Some(participant) => std::mem::take(&mut participant.grown),
-            None => false,
-        });
-    }
-
-    /// The events of all rooms that the latest entry caused, in order; none without `collect_posted`.
-    pub(crate) fn posted(&self) -> &[Arc<Event>] {
-        self.posted.as_deref().unwrap_or_default()
-    }
-
-    /// Collects the events of all rooms from the next entry on, or does not any more.
-    pub(crate) fn collect_posted(&mut self, wanted: bool) {
-        if wanted != self.posted.is_some() {
-            self.posted = wanted.then(Vec::new);
-        }
+        grown.retain(|user| self.is_registered(*user));
+        grown
     }
 
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2
     pub(crate) fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
         self.position = position;
-        if let Some(posted) = &mut self.posted {
-            posted.clear();
-        }
+        self.posted.clear();
         if !matches!(entry, Entry::Resumed { .. } | Entry::Stepped) {
             self.pass(at); // 2.2 (1)
         }
@@ -193,8 +175,11 @@ impl Model {
                 command,
             } => return self.call(*caller, *key, command),
             Entry::Implied { user, implied } => return self.imply(*user, *implied),
-            Entry::Operate { act, .. } => return owe(None, self.operate(act)),
-            Entry::Started { config, .. } => self.config = config.as_ref().clone(),
+            Entry::Operate { operator, act } => return owe(None, self.operate(operator, act)),
+            Entry::Started { config, seed, .. } => {
+                self.config = config.as_ref().clone();
+                self.seed = *seed;
+            }
             Entry::Resumed {
                 config, continuity, ..
             } => self.resume(at, config, *continuity), // 2.6
@@ -359,7 +344,7 @@ impl Model {
         self.check_join(asker, room)?;
         let is_name_muted = naming
             .as_ref()
-            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Muted));
+            .is_some_and(|(keys, _)| self.measures.of_name(keys) == Some(Measure::Mute));
         if self.is_muted(user) || is_name_muted {
             self.check_exists(room)?; // 8.1 (6)
         }

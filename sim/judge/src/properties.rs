@@ -8,13 +8,14 @@
 )]
 
 use chat_types::config::Matching;
+use sim_model::history::DeliveryPath;
 use sim_model::listing::{Kept, Listed};
 use sim_model::protocol::{Code, Decided, OpKind, Refusal, Reply};
 use sim_model::server::{Call, Entry, Implied};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{
-    BatchItem, Channel, Decision, Difference, Due, EventPosition, Unsolicited, is_alike,
+    BatchItem, Decision, Difference, Due, EventPosition, Unsolicited, is_alike,
 };
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Deadline, Model};
@@ -245,7 +246,7 @@ const RULES: [Rule; 25] = [
     Rule::of(Property::StreamContinuity)
         .counts(&[Comparison::Push, Comparison::Noticed])
         .breaks(|difference, _| match difference {
-            Difference::Reach { channel, .. } => *channel == Channel::Stream,
+            Difference::Reach { path, .. } => *path == DeliveryPath::Stream,
             Difference::Notice { .. } => true,
             Difference::Late { due, .. } => matches!(due, Due::Notice(_)),
             _ => false,
@@ -262,7 +263,7 @@ const RULES: [Rule; 25] = [
             }
             // A check without a cursor that begins before the end of the last answer.
             Difference::Reach {
-                channel: Channel::Check,
+                path: DeliveryPath::Check,
                 owed,
                 seen,
                 ..
@@ -286,7 +287,7 @@ const RULES: [Rule; 25] = [
                 }
                 _ => false,
             },
-            Difference::Reach { channel, .. } => *channel == Channel::Check,
+            Difference::Reach { path, .. } => *path == DeliveryPath::Check,
             // A draft of the caller is gone.
             Difference::Decision(Decision {
                 owed: Ok(Reply::Sent { .. }),

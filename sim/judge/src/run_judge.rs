@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::Span;
 use sim_model::history::{Observer, RunEvent};
-use sim_model::outcome::{
-    Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
-};
+use sim_model::outcome::{Counts, PropertyResult, Stuck, ThresholdResult, Violation, WorldOutcome};
 use sim_model::plan::Plan;
 
 use crate::judge::Judge;
@@ -17,25 +14,15 @@ use crate::metrics::{Metrics, stuck};
 pub struct RunJudge {
     /// The judge.
     pub judge: Judge,
-    metrics: Metrics,
+    /// The metrics.
+    pub metrics: Metrics,
 }
 
 /// The outcome of one seed's run.
 #[derive(Clone, Debug)]
 pub struct SeedOutcome {
-    /// The seed.
-    pub seed: u64,
-    /// The hash of every step.
-    pub trace_hash: u64,
-    /// Virtual time from first to last.
-    pub virtual_span: Span,
-    /// The number of virtual users that arrived.
-    pub users: u64,
-    /// The number of them for each persona, in the order of the scenario; empty for the steps form,
-    /// which has no personas.
-    pub by_persona: Vec<u64>,
-    /// The number of processed events of the virtual world.
-    pub steps: u64,
+    /// The run.
+    pub ran: WorldOutcome,
     /// The result of each judged property, by name.
     pub properties: BTreeMap<&'static str, PropertyResult>,
     /// The violations, in the order of time. The code that merges seeds sets the seed.
@@ -46,12 +33,8 @@ pub struct SeedOutcome {
     pub metrics: Metrics,
     /// The thresholds, with the values of this seed.
     pub thresholds: Vec<ThresholdResult>,
-    /// The `sometimes` points.
-    pub tally: Tally,
     /// The stuck users.
     pub stuck: Vec<Stuck>,
-    /// The times of arrivals, faults and other events.
-    pub timeline: Timeline,
 }
 
 impl RunJudge {
@@ -88,19 +71,12 @@ impl RunJudge {
         };
         SeedOutcome {
             thresholds: metrics.thresholds(plan, &counts, stuck.len() as u64),
-            seed: ran.seed,
-            trace_hash: ran.trace_hash,
-            virtual_span: ran.span(),
-            users: ran.users.len() as u64,
-            by_persona: ran.by_persona,
-            steps: ran.steps,
+            ran,
             properties: judgement.properties,
             violations: judgement.violations,
             counts,
             metrics,
-            tally: ran.tally,
             stuck,
-            timeline: ran.timeline,
         }
     }
 }

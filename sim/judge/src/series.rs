@@ -63,15 +63,6 @@ struct UserState {
     has_arrived: bool,
 }
 
-/// A fault that is not in the plan.
-#[derive(Clone, Debug)]
-struct RecordedFault {
-    at: Span,
-    until: Option<Span>,
-    kind: String,
-    words: String,
-}
-
 /// The observer.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesRecorder {
@@ -86,7 +77,8 @@ pub struct SeriesRecorder {
     sample: Vec<(Span, Span)>,
     measured: u64,
     every: u64,
-    faults: Vec<RecordedFault>,
+    /// The faults, and whether each is over. Until then its length is not known.
+    faults: Vec<(ObservedFault, bool)>,
     ended: Span,
 }
 
@@ -222,31 +214,31 @@ impl SeriesRecorder {
         self.bounds().filter(is_measured).map(limit).collect()
     }
 
-    fn observed(&self, fault: &RecordedFault) -> ObservedFault {
-        let until = fault.until.unwrap_or(self.ended).max(fault.at);
-        ObservedFault {
-            at_ms: milliseconds(fault.at),
-            for_ms: milliseconds(Span(until.0 - fault.at.0)),
-            kind: fault.kind.clone(),
-            words: fault.words.clone(),
+    fn observed(&self, (fault, is_over): &(ObservedFault, bool)) -> ObservedFault {
+        let mut fault = fault.clone();
+        if !is_over {
+            fault.length = Span(self.ended.0.saturating_sub(fault.at.0));
         }
+        fault
     }
 
     fn begin_fault(&mut self, at: Time, kind: &str, words: String) {
         if self.faults.len() < FAULTS {
-            self.faults.push(RecordedFault {
+            let fault = ObservedFault {
                 at: at.since(START),
-                until: None,
+                length: Span::ZERO,
                 kind: kind.to_owned(),
                 words,
-            });
+            };
+            self.faults.push((fault, false));
         }
     }
 
     fn end_fault(&mut self, at: Time, kind: &str) {
         let mut open = self.faults.iter_mut().rev();
-        if let Some(fault) = open.find(|fault| fault.kind == kind && fault.until.is_none()) {
-            fault.until = Some(at.since(START));
+        if let Some((fault, is_over)) = open.find(|(fault, over)| fault.kind == kind && !over) {
+            fault.length = at.since(START + fault.at);
+            *is_over = true;
         }
     }
 
@@ -280,11 +272,7 @@ impl SeriesRecorder {
     }
 
     fn state(&mut self, agent: Agent) -> &mut UserState {
-        let index = agent.0 as usize;
-        if index >= self.states.len() {
-            self.states.resize_with(index + 1, UserState::default);
-        }
-        &mut self.states[index]
+        agent.item_of(&mut self.states)
     }
 
     fn arrive(&mut self, record: &Record<'_>, at: Span) {

@@ -5,9 +5,8 @@ use chat_types::{Span, Time};
 
 use super::clock::{Clock, Worked};
 use sim_judge::RunJudge;
-use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
-use sim_judge::metrics::throughput::{CallCounts, Throughput};
+use sim_judge::metrics::{CallCounts, Metrics};
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
 use sim_model::point_counter::PointCounter;
@@ -29,8 +28,6 @@ pub(super) struct DriverMetrics<'o> {
     pub(super) load: DriverLoad,
     pub(super) starts: Starts,
     pub(super) requests: Requests,
-    /// The number of calls that were intended, and that were answered.
-    pub(super) throughput: Throughput,
     /// Latencies from the intended start to the answer, of calls that do not wait.
     latency: Distribution,
     /// The last update of the progress, and the calls until then.
@@ -51,7 +48,6 @@ impl<'o> DriverMetrics<'o> {
             load: DriverLoad::new(now),
             starts: Starts::default(),
             requests: Requests::default(),
-            throughput: Throughput::default(),
             latency: Distribution::default(),
             last_progress: (Time(0), CallCounts::default()),
         }
@@ -64,7 +60,7 @@ impl<'o> DriverMetrics<'o> {
         if passed < TELL_EVERY {
             return None;
         }
-        let all = self.throughput.calls();
+        let all = self.judge.metrics.calls;
         self.last_progress = (now, all);
         let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
         Some(LiveNow {
@@ -100,7 +96,6 @@ impl Observer for DriverMetrics<'_> {
         self.points.observe(event);
         self.judge.observe(event);
         self.also.observe(event);
-        self.throughput.observe(event);
         let RunEvent::Client(record) = event else {
             return;
         };

@@ -189,10 +189,7 @@ pub fn run(
     let plan = &ready.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
-    let judge = match journal {
-        Some(_) => Judge::with_journal(plan, clock.began()),
-        None => Judge::live(plan),
-    };
+    let judge = Judge::live(plan, journal.map(|_| clock.began()));
     let also = also.map(|observer| observer as &mut dyn Observer);
     let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
     let most = files.saturating_sub(OTHER_FILES) / 2;
@@ -269,7 +266,7 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
 
 fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
     let (options, metrics) = (&ready.options, &runner.metrics);
-    let (offered, achieved) = metrics.throughput.each_second(now);
+    let (offered, achieved) = metrics.judge.metrics.calls_each_second(now);
     let mut live = LiveResult {
         target: options.target.to_string(),
         protocol: options.protocol.name().to_owned(),

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use chat_types::{Counts, Event, Floor, ParticipantView, Report, RoomView, Time};
+use chat_types::{
+    Ban, Counts, Event, Floor, KeptRoom, MeasureTarget, ParticipantView, Report, RoomView, Time,
+};
 
 use crate::protocol::{Room, User, Who};
 
@@ -18,7 +20,7 @@ pub enum Listed {
     Room(Box<RoomView>),
     /// A mute or a ban; names in the order of their folded forms, then handles in the order of
     /// their bytes, then addresses.
-    Measure(Target, Measure),
+    Measure(MeasureTarget, Ban),
     /// A report; the oldest first.
     Report(Report),
     /// What an archive takes of the live rooms; in the order of their numbers. Each is followed by
@@ -53,15 +55,30 @@ impl Listed {
         match self {
             Self::Participant(listed) => Some(listed.view.who.id),
             Self::Report(report) => Some(report.about),
-            Self::Measure(Target::Handle(who), _) | Self::Kept(Kept::Member { who, .. }) => {
+            Self::Measure(MeasureTarget::Handle(who), _) | Self::Kept(Kept::Member { who, .. }) => {
                 Some(who.id)
             }
             Self::Kept(Kept::Message(event)) => event.body.named().first().map(|who| who.id),
             Self::Totals(_)
             | Self::Room(_)
             | Self::Kept(Kept::Room { .. })
-            | Self::Measure(Target::Name(_) | Target::Address(_), _) => None,
+            | Self::Measure(MeasureTarget::Name(_) | MeasureTarget::Address(_), _) => None,
         }
+    }
+
+    /// The items of a live room as an archive takes it, in their order.
+    pub fn of_kept(kept: KeptRoom) -> impl Iterator<Item = Self> {
+        let room = kept.id;
+        let head = Kept::Room {
+            room,
+            last: kept.last.0,
+            name: kept.name,
+        };
+        let members = kept.members.into_iter();
+        let members = members.map(move |(who, since)| Kept::Member { room, who, since });
+        let messages = kept.messages.into_iter().map(Kept::Message);
+        let items = std::iter::once(head).chain(members).chain(messages);
+        items.map(Self::Kept)
     }
 }
 
@@ -80,26 +97,4 @@ pub struct ListedParticipant {
     pub by_id: Option<User>,
     /// The participant with its display name.
     pub by_name: Option<User>,
-}
-
-/// The target of a mute or a ban.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A display name or a public id, as its owner spelled it.
-    Name(Arc<str>),
-    /// The handle of this participant, which was shown so.
-    Handle(Arc<Who>),
-    /// An address.
-    Address(u64),
-}
-
-/// An operator's measure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measure {
-    /// Whether it is a ban; else it is a mute.
-    pub is_ban: bool,
-    /// The instant of the act.
-    pub at: Time,
-    /// The operator's reason.
-    pub reason: Arc<str>,
 }

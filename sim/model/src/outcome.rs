@@ -49,8 +49,8 @@ pub use summary::{
     Waiting, WorldOutcome,
 };
 pub use verdict::{
-    Evidence, GRAVEST_FIRST, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent,
-    judge, unreached, worst,
+    GRAVEST_FIRST, INTERRUPTED, expects_refusals_at_the_door, is_judged, is_silent, judge,
+    unreached, worst,
 };
 
 /// The property that a panicking run violates: the core's own checks failed.

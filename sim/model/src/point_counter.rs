@@ -156,11 +156,7 @@ impl PointCounter {
     }
 
     fn client(&mut self, agent: Agent) -> &mut Client {
-        let index = agent.0 as usize;
-        if index >= self.clients.len() {
-            self.clients.resize_with(index + 1, Client::default);
-        }
-        &mut self.clients[index]
+        agent.item_of(&mut self.clients)
     }
 
     /// Counts an event that all members of a room receive, once.

@@ -21,6 +21,17 @@ pub use outcome::{Decided, Outcome, Refusal};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Agent(pub u32);
 
+impl Agent {
+    /// Its item among those of all virtual users, which grow to have one.
+    pub fn item_of<T: Default>(self, items: &mut Vec<T>) -> &mut T {
+        let index = self.0 as usize;
+        if index >= items.len() {
+            items.resize_with(index + 1, T::default);
+        }
+        &mut items[index]
+    }
+}
+
 /// The largest number of events that a virtual user's `check` asks for.
 pub const CHECK_MAX: usize = 100;
 

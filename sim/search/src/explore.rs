@@ -151,7 +151,7 @@ impl ExploreOptions<'_> {
             outcome
         });
         Family {
-            steps: ended.as_ref().map_or(0, |outcome| outcome.steps),
+            steps: ended.as_ref().map_or(0, |outcome| outcome.ran.steps),
             members: vec![(trial.recipe.clone(), ended)],
             ..Family::default()
         }
@@ -271,13 +271,13 @@ impl Exploration {
             Err(words) => return self.add_panic(trial, &words),
             Ok(outcome) => outcome,
         };
-        self.virtual_span = self.virtual_span + outcome.virtual_span;
+        self.virtual_span = self.virtual_span + outcome.ran.span();
         if let Some(hunted) = &mut self.hunted {
             hunted.take(trial, outcome.metrics.worst(hunted.seek));
         }
-        self.tally.add(&outcome.tally);
+        self.tally.add(&outcome.ran.tally);
         for violation in &outcome.violations {
-            self.add_failure(trial, Some(outcome.trace_hash), violation);
+            self.add_failure(trial, Some(outcome.ran.trace_hash), violation);
         }
         !outcome.violations.is_empty()
     }

@@ -74,12 +74,11 @@ pub fn observe(
     bundle: &mut Bundle<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Option<u64>, RecoveryError<Infallible>> {
-    let (mut is_whole, seed) = (false, bundle.origin.seed);
+    let mut is_whole = false;
     let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         let position = hub.position().0;
         if position == 1 && matches!(entry, Entry::Started { .. }) {
             is_whole = true;
-            observer.observe_server(at, &ServerRecord::Seeded { seed });
         }
         if is_whole {
             let said = translate::decided(outcome);
@@ -184,7 +183,6 @@ struct Replay<'r> {
     checkpoints: Vec<Checkpoint>,
     followed: Option<FollowedParticipant>,
     show: &'r mut dyn FnMut(&str),
-    seed: u64,
     /// None before the first entry, and if the journal's beginning is missing.
     judge: Option<Judge>,
     /// Where the judge found a violation.
@@ -208,7 +206,6 @@ impl<'r> Replay<'r> {
             checkpoints,
             followed: options.follow.as_ref().map(FollowedParticipant::new),
             show,
-            seed: origin.seed,
             judge: None,
             violated: None,
             began: Time(0),
@@ -274,10 +271,7 @@ impl<'r> Replay<'r> {
         if let Entry::Started { config, .. } = entry
             && position == 1
         {
-            let mut judge = Judge::of_journal(&plan(config));
-            let seed = self.seed;
-            judge.observe_server(at, &ServerRecord::Seeded { seed });
-            self.judge = Some(judge);
+            self.judge = Some(Judge::of_journal(&plan(config)));
         } else {
             self.found.unjudged = Some(format!(
                 "the records before position {position} are gone, and the model needs all of them"

@@ -4,15 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chat_types::Span;
-
 use super::live_run::watched;
 use super::{Console, Problem, check_live, load, prepare_files, run_once};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
-use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, START, worst};
+use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail};
@@ -109,11 +106,12 @@ fn remarks(live: &LiveResult) -> Vec<String> {
 
 /// Runs the scenario in the virtual world. Returns its result and its calls per second.
 fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
-    let mut pace = Throughput::default();
-    let ended = run_once(run, (plan, seed), Some(&mut pace));
-    let span = ended.as_ref().map_or(Span::ZERO, |done| done.virtual_span);
+    let ended = run_once(run, (plan, seed), None);
+    let pace = ended.as_ref().map_or((0.0, 0.0), |done| {
+        done.metrics.calls_each_second(done.ran.ended_at)
+    });
     let summary = of_one_seed(seed, ended).finish(plan, Duration::ZERO);
-    (summary.result, pace.each_second(START + span))
+    (summary.result, pace)
 }
 
 /// Prints both worlds, and writes the requested files. Returns the exit code, which reports a

@@ -204,7 +204,7 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     }
     let mut log = RunLog::default();
     let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
-    let hash = again.map_or(0, |again| again.trace_hash);
+    let hash = again.map_or(0, |again| again.ran.trace_hash);
     let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
     Some(FailureExcerpt {
         users,

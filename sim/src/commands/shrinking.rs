@@ -138,7 +138,7 @@ fn is_same_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> bool {
     let same = |one: &Violation| one.property == first.property && one.detail == first.detail;
     match run_once(run, (&plan, plan.seed), None) {
         Ok(again) => {
-            Some(again.trace_hash) == shrunk.trace_hash && again.violations.iter().any(same)
+            Some(again.ran.trace_hash) == shrunk.trace_hash && again.violations.iter().any(same)
         }
         Err(_) => shrunk.trace_hash.is_none(),
     }

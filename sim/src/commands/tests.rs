@@ -15,7 +15,8 @@ use crate::cli;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent};
 use sim_model::outcome::{
-    Counts, Point, Progress, PropertyResult, START, Tally, Timeline, Violation,
+    Counts, Point, Progress, PropertyResult, START, Tally, Timeline, UserOutcome, Violation,
+    WorldOutcome,
 };
 use sim_model::protocol::{Agent, User};
 
@@ -70,21 +71,30 @@ fn run_seed(
         detail: "user_7 saw message 2 before message 1.".to_owned(),
         ..Violation::default()
     };
-    SeedOutcome {
-        thresholds: Vec::new(),
+    let user = UserOutcome {
+        name: "penpal#0".into(),
+        user: None,
+        waiting: None,
+    };
+    let ran = WorldOutcome {
         seed,
         trace_hash: seed,
-        virtual_span: Span::secs(1),
-        users: 2,
+        ended_at: START + Span::secs(1),
+        users: vec![user; 2],
         by_persona: vec![1, 1, 0],
+        skipped: 0,
         steps: 10,
+        tally,
+        timeline: Timeline::new(Span::secs(1)),
+    };
+    SeedOutcome {
+        thresholds: Vec::new(),
+        ran,
         properties: BTreeMap::from([("room_order", property)]),
         violations: if broken { vec![violation] } else { Vec::new() },
         counts: Counts::default(),
         metrics: Metrics::default(),
-        tally,
         stuck: Vec::new(),
-        timeline: Timeline::new(Span::secs(1)),
     }
 }
 

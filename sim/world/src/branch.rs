@@ -134,7 +134,7 @@ faults:
     fn to_the_end(mut judged: Split<'_, RunJudge>) -> (u64, String) {
         while judged.step() {}
         let outcome = finish(judged);
-        (outcome.trace_hash, format!("{outcome:?}"))
+        (outcome.ran.trace_hash, format!("{outcome:?}"))
     }
 
     #[test]
@@ -179,17 +179,17 @@ faults:
         let (hash, said) = to_the_end(second);
         plan.recipe = recipe;
         let again = run(&plan, 9);
-        assert_eq!((again.trace_hash, format!("{again:?}")), (hash, said));
+        assert_eq!((again.ran.trace_hash, format!("{again:?}")), (hash, said));
         plan.recipe = "s300:2,s900:2".parse().unwrap();
-        assert_ne!(run(&plan, 9).trace_hash, hash);
+        assert_ne!(run(&plan, 9).ran.trace_hash, hash);
     }
 
     #[test]
     fn a_turn_after_the_end_of_a_run_changes_nothing() {
         let mut plan = crowd();
-        let plain = run(&plan, 3).trace_hash;
+        let plain = run(&plan, 3).ran.trace_hash;
         plan.recipe = "s99999999:1".parse().unwrap();
-        assert_eq!(run(&plan, 3).trace_hash, plain);
+        assert_eq!(run(&plan, 3).ran.trace_hash, plain);
     }
 
     /// The plan has no faults, so all that go wrong are mishaps after turns.

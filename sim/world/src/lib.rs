@@ -208,7 +208,6 @@ impl<'a, 'o> World<'a, 'o> {
         let healed_at = START + self.plan.duration;
         self.events.schedule(healed_at, Event::Heal);
         self.events.schedule(self.ends_at, Event::End);
-        self.tell_server(&ServerRecord::Seeded { seed: self.seed });
         self.begin_script();
         self.schedule_arrival();
         self.begin_cluster();

@@ -50,7 +50,7 @@ fn storm() -> Plan {
 }
 
 fn hash(plan: &Plan, seed: u64) -> u64 {
-    run(plan, seed).trace_hash
+    run(plan, seed).ran.trace_hash
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn an_observer_changes_nothing() {
     while unseen.phase != Phase::Over {
         unseen.step();
     }
-    assert_eq!(watched.trace_hash, unseen.hash);
+    assert_eq!(watched.ran.trace_hash, unseen.hash);
     assert!(records > 500, "{records}");
 }
 
@@ -88,7 +88,7 @@ fn judges_need_no_records_of_traffic() {
     while judged_alone.step() {}
     let told = |it: &SeedOutcome| {
         let judged = (&it.properties, &it.violations, &it.counts, &it.stuck);
-        format!("{judged:?} {:?} {:?}", it.tally, it.metrics.results())
+        format!("{judged:?} {:?} {:?}", it.ran.tally, it.metrics.results())
     };
     assert_eq!(told(&finish(judged_alone)), told(&with_traffic));
     assert!(traffic > 500, "{traffic}");
@@ -200,7 +200,7 @@ fn a_race_schedule_stays_within_the_latency_distribution() {
     plan.schedule = Schedule::Race(Race::default());
     let latency = Arc::clone(&plan.network.latency);
     let (raced, spans) = delays(&plan);
-    assert_ne!(raced.trace_hash, plain);
+    assert_ne!(raced.ran.trace_hash, plain);
     assert_eq!(raced.violations, []);
     assert!(spans.len() > 500, "{}", spans.len());
     let (least, most) = (spans.iter().min(), spans.iter().max());
@@ -218,7 +218,7 @@ fn a_run_with_all_faults_reaches_their_points() {
     assert!(outcome.stuck.len() <= 2, "{:?}", outcome.stuck);
     use Point::{Crash, Match, StorageUnavailable, StreamBroken};
     for point in [Match, Crash, StorageUnavailable, StreamBroken] {
-        assert!(outcome.tally.count(point) > 0, "{}", point.name());
+        assert!(outcome.ran.tally.count(point) > 0, "{}", point.name());
     }
     for property in "no_lost_messages durability stick_exclusion idempotent_requests".split(' ') {
         assert_eq!(outcome.properties[property].held, Some(true), "{property}");
@@ -228,14 +228,17 @@ fn a_run_with_all_faults_reaches_their_points() {
 #[test]
 fn a_recovery_from_a_snapshot_equals_one_from_the_whole_journal() {
     let whole = run(&storm(), 5);
-    assert!(whole.tally.count(Point::Crash) > 0);
-    assert_eq!(whole.tally.count(Point::FromSnapshot), 0);
+    assert!(whole.ran.tally.count(Point::Crash) > 0);
+    assert_eq!(whole.ran.tally.count(Point::FromSnapshot), 0);
     for snapshot_every in [1, 7, 50] {
         let mut plan = storm();
         plan.capacity.snapshot_every = snapshot_every;
         let snapped = run(&plan, 5);
-        assert!(snapped.tally.count(Point::FromSnapshot) > 0);
-        assert_eq!(snapped.trace_hash, whole.trace_hash, "{snapshot_every}");
+        assert!(snapped.ran.tally.count(Point::FromSnapshot) > 0);
+        assert_eq!(
+            snapped.ran.trace_hash, whole.ran.trace_hash,
+            "{snapshot_every}"
+        );
     }
 }
 

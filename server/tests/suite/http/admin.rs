@@ -452,7 +452,7 @@ async fn an_act_bears_the_operator_s_name() {
     let node = world.service.node();
     let by = node.look(|node| {
         let kept = node.hub().kept(None);
-        kept.map(|(_, ban)| Arc::clone(&ban.by)).collect()
+        kept.map(|(.., ban)| Arc::clone(&ban.by)).collect()
     });
     let two: Vec<Arc<str>> = vec!["name0".into(); 2];
     assert_eq!(by.await, Some(two), "the name and the handle");

@@ -2,6 +2,7 @@
 //! server.
 
 use chat_types::{Seq, Span};
+use sim_model::history::DeliveryPath;
 use sim_model::protocol::{
     Answer, CHECK_MAX, Code, Earlier, Notice, Outcome, PUSH_MAX, Page, Read, Refusal, Reply,
     Response, Room, User,
@@ -11,7 +12,7 @@ use sim_model::server::{Call, Implied, Reader, Ticket};
 use super::in_flight::{NEVER, Pending, Stage, Staged, Stream};
 use super::{Auditor, first_difference, unknown_handle};
 use crate::comparison::Comparison;
-use crate::difference::{Channel, Difference, EventPosition, Unsolicited};
+use crate::difference::{Difference, EventPosition, Unsolicited};
 use crate::model::{Event, Inbox, PageLimits, is_ordered, refuse_if};
 
 impl Auditor {
@@ -112,7 +113,7 @@ impl Auditor {
             let page = |from: u64| (from, from, from < end);
             let difference = Difference::Reach {
                 reader: user,
-                channel: Channel::Stream,
+                path: DeliveryPath::Stream,
                 owed: page(cursor),
                 seen: page(shown),
             };
@@ -213,7 +214,7 @@ impl Auditor {
         }
         self.tally.add(Comparison::Page);
         let most = self.model.limits(CHECK_MAX);
-        self.compare_page((user, Channel::Check), (start, most), page);
+        self.compare_page((user, DeliveryPath::Check), (start, most), page);
         let mut seen = notices.clone();
         // The protocol leaves the order within a room open.
         let order = |(of, notice): &(Room, Notice)| {
@@ -244,7 +245,7 @@ impl Auditor {
         self.tally.add(Comparison::Push);
         self.tally.add(Comparison::InTime);
         let most = self.model.limits(PUSH_MAX);
-        self.compare_page((user, Channel::Stream), (cursor, most), page);
+        self.compare_page((user, DeliveryPath::Stream), (cursor, most), page);
         let end = self.model.inbox_end(user);
         self.in_flight.moved(ticket, page.cursor.0, end);
     }
@@ -262,7 +263,7 @@ impl Auditor {
 
     fn compare_page(
         &mut self,
-        (reader, channel): (User, Channel),
+        (reader, path): (User, DeliveryPath),
         (after, most): (u64, PageLimits),
         page: &Page,
     ) {
@@ -277,7 +278,7 @@ impl Auditor {
                 return self.differ(Difference::Gap { reader, owed, seen });
             }
             if owed != *page {
-                let difference = differs(inbox, (reader, channel), after, &owed, page);
+                let difference = differs(inbox, (reader, path), after, &owed, page);
                 return self.differ(difference);
             }
             self.tally.add(Comparison::Gap);
@@ -293,7 +294,7 @@ impl Auditor {
 /// The first difference between two pages that are not the same.
 fn differs(
     inbox: &Inbox,
-    (reader, channel): (User, Channel),
+    (reader, path): (User, DeliveryPath),
     after: u64,
     owed: &Page,
     seen: &Page,
@@ -304,7 +305,7 @@ fn differs(
     }
     let reach = |from: [u64; 2]| Difference::Reach {
         reader,
-        channel,
+        path,
         owed: (from[0], owed.cursor.0, owed.unread > 0),
         seen: (from[1], seen.cursor.0, seen.unread > 0),
     };

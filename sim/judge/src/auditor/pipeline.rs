@@ -244,8 +244,12 @@ impl Pipeline {
     }
 }
 
-/// Whether the server's own entry is the expected one, whichever version wrote it under whichever seed.
-pub(super) fn is_same(owed: &Entry, seen: &Entry) -> bool {
+/// Whether the entry is the expected one, whichever version of the server wrote its own under
+/// whichever seed.
+pub(super) fn is_owed(owed: Option<&BatchEntry>, seen: &BatchEntry) -> bool {
+    let (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) = (owed, seen) else {
+        return owed == Some(seen);
+    };
     match (owed, seen) {
         (Entry::Started { config: owed, .. }, Entry::Started { config, .. }) => owed == config,
         (

@@ -113,7 +113,7 @@ impl Metrics {
 
     /// The run is over: the turns of each room and the matches are shared among who asked for them.
     pub(super) fn end_shares(&mut self, seed: u64, now: Time, name: &dyn Fn(usize) -> UserName) {
-        let until = self.healed_at.unwrap_or(now);
+        let until = self.healed.map_or(now, |(at, _)| at);
         let mut rooms: BTreeMap<Room, Vec<Claimant>> = BTreeMap::new();
         let mut matches = Vec::new();
         for (index, user) in self.users.iter_mut().enumerate() {

@@ -371,3 +371,17 @@ fn a_claim_is_not_taken_for_one_of_another_room() {
     tell(&mut metrics, 4, ANN, ClientEvent::Forgot { returns: false });
     end(&mut metrics, 5);
 }
+
+#[test]
+fn calls_are_counted_by_the_second_until_the_heal() {
+    let mut metrics = Metrics::default();
+    let check = Op::by_handle(Read::Mood);
+    for _ in 0..10 {
+        call(&mut metrics, 0, ANN, &check);
+    }
+    assert_eq!(metrics.calls_each_second(second(1)), (10.0, 0.0));
+    metrics.observe_world(second(2), &WorldRecord::Healed);
+    call(&mut metrics, 2, ANN, &check);
+    assert_eq!(metrics.calls_each_second(Time::MAX), (5.0, 0.0));
+    assert_eq!(metrics.calls.offered, 11);
+}

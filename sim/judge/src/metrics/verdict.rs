@@ -59,9 +59,9 @@ impl Metrics {
             Metric::Reordered => share(counts.reordered, attempted),
             Metric::Phantom => share(counts.phantom, attempted),
             Metric::Gapped => share(counts.gapped, attempted),
-            Metric::Refused => share(self.refused(), self.calls),
-            Metric::Unanswered => share(self.unanswered, self.calls),
-            Metric::Retries => share(self.retries, self.calls),
+            Metric::Refused => share(self.refused(), self.calls.offered),
+            Metric::Unanswered => share(self.unanswered, self.calls.offered),
+            Metric::Retries => share(self.retries, self.calls.offered),
             Metric::Stuck => share(stuck, self.users()),
             Metric::LeftOut => share(self.left_out.values().sum(), self.users()),
             metric => {

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
-use chat_types::{Address, Counts, Epoch, Floor, LINE_SHOWN, ParticipantView, RoomView};
-use sim_model::listing::{Kept, Listed, ListedParticipant};
+use chat_types::{
+    Address, Counts, Epoch, Floor, KeptRoom, LINE_SHOWN, ParticipantView, RoomSeq, RoomView,
+};
+use sim_model::listing::{Listed, ListedParticipant};
 use sim_model::protocol::{Room, User};
 
+use super::Model;
 use super::names::fold;
-use super::participant::Participant;
-use super::room::{Kind, RoomState};
-use super::{Event, Model};
+use super::room::Kind;
 
 impl Model {
     /// All lists; if they are `archived`, with the rooms as an archive takes them. // 16.6
@@ -31,30 +32,30 @@ impl Model {
         listed.extend(self.reports.iter().cloned().map(Listed::Report));
         if archived {
             let rooms = self.rooms.numbers().into_iter().map(Room);
-            listed.extend(rooms.flat_map(|room| self.kept(room)).map(Listed::Kept));
+            let kept = rooms.filter_map(|room| self.kept_room(room));
+            listed.extend(kept.flat_map(Listed::of_kept));
         }
         listed
     }
 
     /// A live room with its members and its kept messages. // 8.5
-    fn kept(&self, room: Room) -> Vec<Kept> {
+    fn kept_room(&self, room: Room) -> Option<KeptRoom> {
         let place = self.place(room);
         let name = match &place.kind {
-            Kind::Ended { .. } => return Vec::new(),
+            Kind::Ended { .. } => return None,
             Kind::Pair { .. } => None,
             Kind::Named { name, .. } => Some(Arc::clone(name)),
         };
-        let last = place.last_seq;
-        let mut kept = vec![Kept::Room { room, last, name }];
-        kept.extend(self.members(room).map(|(user, since)| Kept::Member {
-            room,
-            who: self.who(user),
-            since,
-        }));
-        let is_message = |event: &&Arc<Event>| event.body.message().is_some();
-        let messages = place.history.iter().filter(is_message);
-        kept.extend(messages.cloned().map(Kept::Message));
-        kept
+        let members = self.members(room);
+        Some(KeptRoom {
+            id: room,
+            name,
+            last: RoomSeq(place.last_seq),
+            members: members
+                .map(|(user, since)| (self.who(user), since))
+                .collect(),
+            messages: place.history.iter().cloned().collect(),
+        })
     }
 
     fn counts(&self) -> Counts {
@@ -127,38 +128,28 @@ impl Model {
     /// The size of a collection; of collections of each participant or room, the largest. `None`
     /// for a collection that the model does not have.
     pub(crate) fn size_of(&self, what: &str) -> Option<u64> {
-        let each_person = |size: fn(&Participant) -> usize| {
-            let sizes = self.participants.values().map(size);
-            sizes.max().unwrap_or_default()
-        };
-        let each_room = |size: fn(&RoomState) -> usize| {
-            let sizes = self.rooms.values().map(size);
-            sizes.max().unwrap_or_default()
-        };
+        let (participants, rooms) = (&self.participants, &self.rooms);
         let size = match what {
-            "participants" => self.participants.len(),
-            "per_address" => {
-                let most = self.by_address.values().max();
-                return Some(most.copied().unwrap_or_default().into());
-            }
-            "rooms" => self.rooms.len(),
+            "participants" => participants.len(),
+            "per_address" => self.counts().of_one_address,
+            "rooms" => rooms.len(),
             "queue" => self.line.waiters.len(),
-            "inbox" => each_person(|participant| participant.inbox.len()),
-            "remembered_keys" => each_person(|participant| participant.keys.by_age.len()),
-            "blocks" => each_person(|participant| participant.blocked.len()),
-            "streams" => each_person(|participant| participant.presence.streams as usize),
-            "rooms_each" => each_person(|participant| participant.live.len()),
-            "ended_rooms" => each_person(|participant| participant.ended.len()),
-            "members" => each_room(|room| match &room.kind {
+            "inbox" => participants.most(|participant| participant.inbox.len()),
+            "remembered_keys" => participants.most(|participant| participant.keys.by_age.len()),
+            "blocks" => participants.most(|participant| participant.blocked.len()),
+            "streams" => participants.most(|participant| participant.presence.streams as usize),
+            "rooms_each" => participants.most(|participant| participant.live.len()),
+            "ended_rooms" => participants.most(|participant| participant.ended.len()),
+            "members" => rooms.most(|room| match &room.kind {
                 Kind::Ended { remembered_by, .. } => remembered_by.len(),
                 Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
             }),
-            "stick_line" => each_room(|room| match &room.kind {
+            "stick_line" => rooms.most(|room| match &room.kind {
                 Kind::Named { stick, .. } => stick.claims.len(),
                 Kind::Pair { .. } | Kind::Ended { .. } => 0,
             }),
-            "history" => each_room(|room| room.history.len()),
-            "draft" => each_room(|room| {
+            "history" => rooms.most(|room| room.history.len()),
+            "draft" => rooms.most(|room| {
                 let drafts = room.members.values().map(|member| member.draft.length);
                 drafts.max().unwrap_or_default() as usize
             }),

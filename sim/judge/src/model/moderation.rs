@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Address, Report};
-use sim_model::listing::{self, Listed, Target};
+use chat_types::{Address, Ban, Measure, MeasurePlace, MeasureTarget, Report};
+use sim_model::listing::Listed;
 use sim_model::protocol::{Code, Decided, EndReason, Reply, Room, User, Who};
 use sim_model::server::{Operate, SecretHash};
 
@@ -18,42 +18,16 @@ const MAX_REASON: usize = 500;
 /// Muted and banned names, handles and addresses, which apply to later registrations, in the order
 /// in which operators read them. // 11.4, 16.6
 #[derive(Clone, Debug, Default)]
-pub(super) struct StoredMeasures(BTreeMap<Key, Stored>);
+pub(super) struct StoredMeasures(BTreeMap<MeasurePlace, Stored>);
 
-/// What a measure is stored under.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    /// A folded name.
-    Name(String),
-    Handle(SecretHash),
-    Address(u64),
-}
-
-/// A stored measure, with the act that decreed it. // 11.4
+/// A stored measure. // 11.4
 #[derive(Clone, Debug)]
 struct Stored {
-    target: Target,
+    target: MeasureTarget,
     /// The keys of a name.
     keys: Vec<String>,
-    decreed: listing::Measure,
-}
-
-impl Stored {
-    const fn measure(&self) -> Measure {
-        match self.decreed.is_ban {
-            true => Measure::Banned,
-            false => Measure::Muted,
-        }
-    }
-}
-
-/// The kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Measure {
-    /// Muted.
-    Muted,
-    /// Banned.
-    Banned,
+    /// The measure, with the act that decreed it.
+    ban: Ban,
 }
 
 impl StoredMeasures {
@@ -61,28 +35,32 @@ impl StoredMeasures {
     pub(super) fn of_name(&self, keys: &[String]) -> Option<Measure> {
         let is_alike = |stored: &&Stored| stored.keys.iter().any(|key| keys.contains(key));
         let alike = self.0.values().filter(is_alike);
-        alike.map(Stored::measure).max()
+        alike.map(|stored| stored.ban.measure).max()
     }
 
     /// Whether a look-alike of the name is muted.
     pub(super) fn is_muted(&self, name: &str) -> bool {
-        !self.0.is_empty() && self.of_name(&keys(name)) == Some(Measure::Muted)
+        !self.0.is_empty() && self.of_name(&keys(name)) == Some(Measure::Mute)
+    }
+
+    fn at(&self, place: &MeasurePlace) -> Option<Measure> {
+        self.0.get(place).map(|stored| stored.ban.measure)
     }
 
     /// The measure that applies to a handle.
     pub(super) fn of_handle(&self, handle: SecretHash) -> Option<Measure> {
-        self.0.get(&Key::Handle(handle)).map(Stored::measure)
+        self.at(&MeasurePlace::Handle(handle))
     }
 
     /// The measure that applies to an address.
     pub(super) fn of_address(&self, address: u64) -> Option<Measure> {
-        self.0.get(&Key::Address(address)).map(Stored::measure)
+        self.at(&MeasurePlace::Address(Address(address)))
     }
 
     /// All of them as operators read them. // 16.6
     pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
         let stored = self.0.values();
-        stored.map(|stored| Listed::Measure(stored.target.clone(), stored.decreed.clone()))
+        stored.map(|stored| Listed::Measure(stored.target.clone(), stored.ban.clone()))
     }
 
     /// The number of stored names, handles and addresses. // 11.4
@@ -91,17 +69,21 @@ impl StoredMeasures {
     }
 
     /// Removes some; returns whether there were any.
-    fn lift(&mut self, is_lifted: impl Fn(&Key, &Stored) -> bool) -> bool {
+    fn lift(&mut self, is_lifted: impl Fn(&MeasurePlace, &Stored) -> bool) -> bool {
         let before = self.len();
-        self.0.retain(|key, stored| !is_lifted(key, stored));
+        self.0.retain(|place, stored| !is_lifted(place, stored));
         self.len() < before
     }
 }
 
 /// What a participant's name and its public id are stored under.
-fn names_of(who: &Who) -> impl Iterator<Item = Key> {
+fn names_of(who: &Who) -> impl Iterator<Item = MeasurePlace> {
     let names = std::iter::once(&who.name).chain(&who.chosen_id);
-    names.map(|name| Key::Name(fold(name)))
+    names.map(|name| of_name(name))
+}
+
+fn of_name(name: &str) -> MeasurePlace {
+    MeasurePlace::Name(fold(name).into())
 }
 
 /// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
@@ -112,7 +94,7 @@ fn check_reason(reason: &str) -> Checked {
 impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     pub(crate) fn is_banned(&self, address: u64) -> bool {
-        self.measures.of_address(address) == Some(Measure::Banned)
+        self.measures.of_address(address) == Some(Measure::Ban)
     }
 
     /// `block_user`. // 11.1
@@ -173,10 +155,17 @@ impl Model {
     }
 
     /// An operator's action. // 11.3
-    pub(super) fn operate(&mut self, act: &Operate) -> Decided {
+    pub(super) fn operate(&mut self, operator: &Arc<str>, act: &Operate) -> Decided {
+        let at = self.now;
+        let decree = |measure, reason: &Arc<str>| Ban {
+            measure,
+            at,
+            by: Arc::clone(operator),
+            reason: Arc::clone(reason),
+        };
         match act {
             Operate::Mute { user, reason } => {
-                self.store_participant(*user, Measure::Muted, reason)?;
+                self.store_participant(*user, decree(Measure::Mute, reason))?;
                 self.participant_mut(*user).muted = true;
                 self.silence(*user, reason);
             }
@@ -184,39 +173,37 @@ impl Model {
                 self.check_user(*user)?;
                 let participant = self.participant_mut(*user);
                 let was_muted = std::mem::take(&mut participant.muted);
-                let handle = Key::Handle(participant.handle);
-                let mut keys: Vec<Key> = names_of(&participant.who).collect();
-                let is_mute = |stored: &Stored| stored.measure() == Measure::Muted;
+                let handle = MeasurePlace::Handle(participant.handle);
+                let mut keys: Vec<MeasurePlace> = names_of(&participant.who).collect();
+                let is_mute = |stored: &Stored| stored.ban.measure == Measure::Mute;
                 let stored = self.measures.0.get(&handle);
-                if let Some(Target::Handle(who)) =
+                if let Some(MeasureTarget::Handle(who)) =
                     stored.filter(|one| is_mute(one)).map(|one| &one.target)
                 {
                     keys.extend(names_of(who));
                 }
                 keys.push(handle);
-                let lifts = |key: &Key, stored: &Stored| keys.contains(key) && is_mute(stored);
+                let lifts =
+                    |place: &MeasurePlace, stored: &Stored| keys.contains(place) && is_mute(stored);
                 let found = self.measures.lift(lifts) || was_muted;
                 return Ok(Reply::Lifted { found });
             }
             Operate::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Operate::Close { room, reason } => self.close(*room, reason)?,
             Operate::BanUser { user, reason } => {
-                self.store_participant(*user, Measure::Banned, reason)?;
+                self.store_participant(*user, decree(Measure::Ban, reason))?;
                 self.forget(*user);
             }
             Operate::Unban { name } => {
-                let folded = fold(name);
-                let found = self
-                    .measures
-                    .lift(|key, stored| match (key, &stored.target) {
-                        (Key::Name(name), _) => *name == folded,
-                        (_, Target::Handle(who)) => fold(&who.name) == folded,
-                        (_, Target::Name(_) | Target::Address(_)) => false,
-                    });
+                let place = of_name(name);
+                let found = self.measures.lift(|key, stored| match &stored.target {
+                    MeasureTarget::Handle(who) => of_name(&who.name) == place,
+                    MeasureTarget::Name(_) | MeasureTarget::Address(_) => *key == place,
+                });
                 return Ok(Reply::Lifted { found });
             }
             Operate::MuteAddress { address, reason } => {
-                self.store_address(*address, Measure::Muted, reason)?;
+                self.store_address(*address, decree(Measure::Mute, reason))?;
                 for user in self.participants.numbers().into_iter().map(User) {
                     if self.participant(user).address == address.0 {
                         self.silence(user, reason);
@@ -224,10 +211,11 @@ impl Model {
                 }
             }
             Operate::BanAddress { address, reason } => {
-                self.store_address(*address, Measure::Banned, reason)?;
+                self.store_address(*address, decree(Measure::Ban, reason))?;
             }
             Operate::UnbanAddress { address } => {
-                let found = self.measures.0.remove(&Key::Address(address.0)).is_some();
+                let lifted = self.measures.0.remove(&MeasurePlace::Address(*address));
+                let found = lifted.is_some();
                 return Ok(Reply::Lifted { found });
             }
         }
@@ -235,8 +223,8 @@ impl Model {
     }
 
     /// Stores measures, if those that are new have space: all count together. // 1
-    fn store(&mut self, measures: BTreeMap<Key, Stored>) -> Checked {
-        let is_new = |key: &&Key| !self.measures.0.contains_key(*key);
+    fn store(&mut self, measures: BTreeMap<MeasurePlace, Stored>) -> Checked {
+        let is_new = |place: &&MeasurePlace| !self.measures.0.contains_key(*place);
         let more = measures.keys().filter(is_new).count();
         let is_full = more > 0 && self.measures.len() + more > self.config.max_bans as usize;
         refuse_if(is_full, refuse(Code::InvalidArguments))?;
@@ -244,30 +232,31 @@ impl Model {
         Ok(())
     }
 
-    fn store_participant(&mut self, user: User, measure: Measure, reason: &Arc<str>) -> Checked {
-        check_reason(reason)?;
+    fn store_participant(&mut self, user: User, ban: Ban) -> Checked {
+        check_reason(&ban.reason)?;
         self.check_user(user)?;
-        let decreed = self.decree(measure, reason);
-        self.keep(user, decreed, true)
+        self.keep(user, &ban, true)
     }
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(&mut self, user: User, decreed: listing::Measure, with_id: bool) -> Checked {
+    fn keep(&mut self, user: User, ban: &Ban, with_id: bool) -> Checked {
         let participant = self.participant(user);
-        let (handle, who) = (Key::Handle(participant.handle), &participant.who);
+        let (handle, who) = (MeasurePlace::Handle(participant.handle), &participant.who);
         let name = participant.chosen.then_some(&who.name);
         let id = who.chosen_id.as_ref().filter(|_| with_id);
         let stored = |target| Stored {
             target,
             keys: Vec::new(),
-            decreed: decreed.clone(),
+            ban: ban.clone(),
         };
-        let mut measures = BTreeMap::from([(handle, stored(Target::Handle(Arc::clone(who))))]);
+        let mut measures =
+            BTreeMap::from([(handle, stored(MeasureTarget::Handle(Arc::clone(who))))]);
         // Names with the same folded form are one entry, with the keys of both.
         for called in name.into_iter().chain(id) {
-            let of_name = measures.entry(Key::Name(fold(called)));
-            let of_name = of_name.or_insert_with(|| stored(Target::Name((&**called).into())));
+            let of_name = measures.entry(of_name(called));
+            let of_name =
+                of_name.or_insert_with(|| stored(MeasureTarget::Name((&**called).into())));
             of_name.keys.extend(keys(called));
         }
         self.store(measures)
@@ -277,13 +266,17 @@ impl Model {
     pub(super) fn took_name(&mut self, user: User) {
         let participant = self.participant(user);
         if participant.muted {
-            let stored = self.measures.0.get(&Key::Handle(participant.handle));
-            if let Some(stored) = stored.filter(|stored| stored.measure() == Measure::Muted)
-                && let Target::Handle(who) = &stored.target
-                && !self.measures.0.contains_key(&Key::Name(fold(&who.name)))
+            let stored = self
+                .measures
+                .0
+                .get(&MeasurePlace::Handle(participant.handle));
+            if let Some(stored) = stored.filter(|stored| stored.ban.measure == Measure::Mute)
+                && let MeasureTarget::Handle(who) = &stored.target
+                && !self.measures.0.contains_key(&of_name(&who.name))
             {
                 // Without space the mute is not stored.
-                let _ = self.keep(user, stored.decreed.clone(), false);
+                let ban = stored.ban.clone();
+                let _ = self.keep(user, &ban, false);
             }
         } else if self.measures.is_muted(&participant.who.name) {
             self.participant_mut(user).muted = true;
@@ -293,22 +286,14 @@ impl Model {
         }
     }
 
-    fn decree(&self, measure: Measure, reason: &Arc<str>) -> listing::Measure {
-        listing::Measure {
-            is_ban: measure == Measure::Banned,
-            at: self.now,
-            reason: Arc::clone(reason),
-        }
-    }
-
-    fn store_address(&mut self, address: Address, measure: Measure, reason: &Arc<str>) -> Checked {
-        check_reason(reason)?;
+    fn store_address(&mut self, address: Address, ban: Ban) -> Checked {
+        check_reason(&ban.reason)?;
         let stored = Stored {
-            target: Target::Address(address.0),
+            target: MeasureTarget::Address(address),
             keys: Vec::new(),
-            decreed: self.decree(measure, reason),
+            ban,
         };
-        self.store(BTreeMap::from([(Key::Address(address.0), stored)]))
+        self.store(BTreeMap::from([(MeasurePlace::Address(address), stored)]))
     }
 
     /// Whether the participant may not speak. // 11.3
@@ -316,7 +301,7 @@ impl Model {
         let participant = self.participants.get(user.0);
         participant.is_some_and(|participant| {
             let of_address = self.measures.of_address(participant.address);
-            participant.muted || of_address == Some(Measure::Muted)
+            participant.muted || of_address == Some(Measure::Mute)
         })
     }
 

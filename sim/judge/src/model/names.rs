@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
-use chat_types::{Address, Caller, Command, EnterQueue, SecretHash, Span};
+use chat_types::{Address, Caller, Command, EnterQueue, Measure, SecretHash, Span};
 use sim_model::protocol::{Code, Decided, Refusal, Reply, User, Who};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
@@ -16,7 +16,6 @@ use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, Restrictio
 
 use super::breaks::StressState;
 use super::deadline::Deadline;
-use super::moderation::Measure;
 use super::participant::{Keys, Participant};
 use super::presence::{Presence, State};
 use super::{Asker, Inbox, Model, refuse, refuse_at, refuse_if};
@@ -58,7 +57,7 @@ pub(super) fn says_something(text: &str) -> bool {
 
 /// The folded form, by which what is kept of names is compared. // 5.3, 11.3
 pub(super) fn fold(name: &str) -> String {
-    bare(&folded(name, Case::Lower))
+    without_spaces(&folded(name, Case::Lower))
 }
 
 /// The key of a room's name. // 5.3
@@ -83,7 +82,7 @@ fn cases(text: &str) -> &'static [Case] {
     }
 }
 
-fn bare(folded: &str) -> String {
+fn without_spaces(folded: &str) -> String {
     folded.replace(' ', "")
 }
 
@@ -132,21 +131,21 @@ fn spellings(text: &str) -> Vec<String> {
 
 /// The keys of a text: look-alikes have one in common. // 5.3
 pub(super) fn keys(text: &str) -> Vec<String> {
-    bared(spellings(text))
+    keys_in(&spellings(text))
 }
 
 /// The keys of a text, unless it is or contains a reserved one. // 5.3
 fn unreserved(text: &str) -> Option<Vec<String>> {
     let spellings = spellings(text);
     let is_reserved = spellings.iter().any(|folded| is_reserved(folded));
-    (!is_reserved).then(|| bared(spellings))
+    (!is_reserved).then(|| keys_in(&spellings))
 }
 
-fn bared(mut spellings: Vec<String>) -> Vec<String> {
-    for folded in &mut spellings {
-        folded.retain(|c| c != ' ');
-    }
+fn keys_in(spellings: &[String]) -> Vec<String> {
     spellings
+        .iter()
+        .map(|folded| without_spaces(folded))
+        .collect()
 }
 
 /// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
@@ -188,13 +187,10 @@ fn group(c: char) -> Group {
 /// Whether a text with this folded form, or a part of it, is reserved. // 5.3
 fn is_reserved(folded: &str) -> bool {
     let spelt = |piece: &str| {
-        let mut spelt = String::with_capacity(piece.len());
-        spelt.extend(
-            piece
-                .chars()
-                .filter(|c| is_spelt(*c) && group(*c) != Group::Mark),
-        );
-        spelt
+        let spelt = piece
+            .chars()
+            .filter(|c| is_spelt(*c) && group(*c) != Group::Mark);
+        spelt.collect::<String>()
     };
     let is_word = |piece: &str| match piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         true => SERVERS_KEYS.contains(piece),
@@ -272,7 +268,7 @@ impl Model {
         let keys = keys.ok_or(refuse(Code::NameNotAllowed))?; // 5.3 (1)
         let has_chosen = participant.is_some_and(|participant| participant.chosen);
         refuse_if(has_chosen, refuse(Code::NameNotAllowed))?; // 5.3 (3)
-        let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
+        let is_banned = self.measures.of_name(&keys) == Some(Measure::Ban);
         refuse_if(is_banned, refuse(Code::NameNotAllowed))?; // 5.3 (4)
         let yielding = self.giving_way(&keys, asker)?; // 5.3 (5)
         Ok(Some((keys, yielding)))
@@ -312,7 +308,7 @@ impl Model {
         let is_plain = (1..=MAX_NAME).contains(&id.chars().count()) && id.chars().all(plain);
         refuse_if(!is_plain, refuse(Code::InvalidArguments))?;
         let keys = unreserved(id).ok_or(refuse(Code::UserIdTaken))?;
-        let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
+        let is_banned = self.measures.of_name(&keys) == Some(Measure::Ban);
         refuse_if(is_banned, refuse(Code::UserIdTaken))?;
         self.giving_way(&keys, (None, from))
             .map_err(|_| refuse(Code::UserIdTaken))
@@ -364,7 +360,7 @@ impl Model {
             return Err(refuse(Code::UnknownHandle)); // 2.2 (2)
         };
         let kept = self.measures.of_handle(handle);
-        refuse_if(kept == Some(Measure::Banned), refuse(Code::Blocked))?; // 11.4
+        refuse_if(kept == Some(Measure::Ban), refuse(Code::Blocked))?; // 11.4
         let (named, mut yielding) = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
@@ -392,13 +388,12 @@ impl Model {
             ended: VecDeque::new(),
             last_partner: None,
             blocked: BTreeSet::new(),
-            muted: kept == Some(Measure::Muted), // 11.4
+            muted: kept == Some(Measure::Mute), // 11.4
             inbox: Inbox::default(),
             keys: Keys::default(),
             stress_state: StressState::calm(self.now),
             held: Vec::new(),
             ticket: None,
-            grown: false,
         };
         if let Command::EnterQueue(EnterQueue {
             user_id: Some(id), ..
@@ -406,7 +401,7 @@ impl Model {
         {
             Arc::make_mut(&mut participant.who).chosen_id = Some((&**id).into());
             let keys = keys(id);
-            participant.muted |= self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
+            participant.muted |= self.measures.of_name(&keys) == Some(Measure::Mute); // 11.4
             self.add_keys(number, keys);
         }
         let deadline = participant.presence.deadline();
@@ -487,8 +482,8 @@ impl Model {
             Command::Login { username, room } => {
                 let checked = check(username)?;
                 self.check_join((None, from), room)?;
-                let is_muted = self.measures.of_handle(handle) == Some(Measure::Muted)
-                    || self.measures.of_address(from) == Some(Measure::Muted)
+                let is_muted = self.measures.of_handle(handle) == Some(Measure::Mute)
+                    || self.measures.of_address(from) == Some(Measure::Mute)
                     || self.measures.is_muted(username);
                 if is_muted {
                     self.check_exists(room)?; // 8.1 (6)

@@ -41,8 +41,6 @@ pub(super) struct Participant {
     pub(super) held: Vec<(RequestKey, Time)>,
     /// The place in the order of entering the line, while in it.
     pub(super) ticket: Option<u64>,
-    /// Whether the inbox grew since `take_grown` was last called.
-    pub(super) grown: bool,
 }
 
 /// Whether either of the two blocked the other. // 11.1

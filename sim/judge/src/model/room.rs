@@ -119,9 +119,7 @@ impl Model {
             body,
         });
         place.last = Some(Arc::clone(&event));
-        if let Some(posted) = &mut self.posted {
-            posted.push(Arc::clone(&event));
-        }
+        self.posted.push(Arc::clone(&event));
         for &member in place.members.keys() {
             if Some(member) == skipping {
                 continue; // 4.3 (2)
@@ -132,10 +130,7 @@ impl Model {
             let participant = participants.get_mut(member.0);
             let participant = participant.expect("a member is registered");
             participant.inbox.append(Arc::clone(&event), limit);
-            if !participant.grown {
-                participant.grown = true;
-                self.grown.push(member);
-            }
+            self.grown.push(member);
         }
         event
     }

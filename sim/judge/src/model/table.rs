@@ -43,9 +43,10 @@ impl<T> Table<T> {
         self.values.len()
     }
 
-    /// The remaining values, in no order.
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.values.values().map(Box::as_ref)
+    /// The largest of the remaining values' sizes.
+    pub(super) fn most(&self, size: impl Fn(&T) -> usize) -> usize {
+        let sizes = self.values.values().map(|value| size(value));
+        sizes.max().unwrap_or_default()
     }
 
     /// The numbers of the remaining values, ascending.

@@ -7,14 +7,16 @@ mod moderation;
 mod names;
 mod restarts;
 
-use chat_types::{Address, BreakKind, Config, Continuity, Epoch, RoomSeq, Seq, Span, Time};
+use chat_types::{
+    Address, BreakKind, Config, Continuity, Epoch, LastNumbers, RoomSeq, Seq, Span, Time,
+};
 use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use sim_model::protocol::{
     Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
 };
-use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
+use sim_model::server::{Caller, Entry, Implied, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 
@@ -495,11 +497,8 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     });
     s.enter(0, 'a', &[]).unwrap();
     s.enter(0, 'b', &[]).unwrap();
-    let mut grown = Vec::new();
-    s.model.take_grown(&mut grown);
-    assert_eq!(grown, [User(1), User(2)]);
-    s.model.take_grown(&mut grown);
-    assert_eq!(grown, []);
+    assert_eq!(s.model.take_grown(), [User(1), User(2)]);
+    assert_eq!(s.model.take_grown(), []);
     let left = |outcome| match outcome {
         Ok(Reply::Sent { turns_left, .. }) => turns_left,
         other => panic!("{other:?}"),

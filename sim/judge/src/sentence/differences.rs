@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chat_types::Span;
+use sim_model::history::DeliveryPath;
 use sim_model::listing::Listed;
 use sim_model::outcome::Subject;
 use sim_model::protocol::{Op, User, Who};
@@ -11,7 +12,7 @@ use sim_model::server::{Call, Entry, Implied, JournalState};
 
 use super::{Describe, Each, Sentence, With, phrases};
 use crate::difference::{
-    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Unsolicited,
+    BatchItem, CallSummary, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::model::{Deadline, Event, GivenAgain, Numbered};
 
@@ -89,8 +90,8 @@ phrases! {
         Self::Event(place) => place;
         Self::Gap { reader, owed, seen } =>
             reader, " should receive ", owed, "; it received ", seen;
-        Self::Reach { reader, channel, owed, seen } =>
-            "the page of ", reader, channel, " should hold ", owed, "; it held ", seen;
+        Self::Reach { reader, path, owed, seen } =>
+            "the page of ", reader, path, " should hold ", owed, "; it held ", seen;
         Self::Notice { reader, owed, seen } =>
             reader, "'s stream should carry ", owed, "; it carried ", seen;
         Self::Late { due, since } => due, " was due at ", since, ", and did not come";
@@ -136,7 +137,7 @@ phrases! {
         Self::Servers(detail) => detail;
         Self::Witnessed(facts) => facts[0], ", but ", facts[1];
     }
-    Channel {
+    DeliveryPath {
         Self::Check => "'s check";
         Self::Stream => "'s stream";
     }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use chat_types::{Counts, Floor, Report, RoomView};
-use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
+use chat_types::{Ban, Counts, Floor, Measure, MeasureTarget, Report, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant};
 use sim_model::protocol::{
     Answer, Attendance, Body, Command, Earlier, EnterQueue, Event, LostRange, Member, Membership,
     Notice, NoticeKind, Op, Read, Refusal, Reply, Response, Room, StickLoss, User, WasWaiting, Who,
@@ -145,7 +145,7 @@ phrases! {
         Self::Totals(counts) => counts;
         Self::Participant(listed) => listed;
         Self::Room(listed) => listed;
-        Self::Measure(target, measure) => measure, " of ", target;
+        Self::Measure(target, ban) => ban, " of ", target;
         Self::Report(report) => report;
         Self::Kept(kept) => kept;
     }
@@ -211,15 +211,19 @@ phrases! {
         Self(_) => ", free";
     }
 
-    Target {
+    MeasureTarget {
         Self::Name(name) => "the name ", name;
         Self::Handle(who) => "the handle of ", who.id, " (", who, ")";
         Self::Address(address) => "address ", address;
     }
 
+    Ban {
+        Self { measure, at, reason, .. } => measure, " (at ", at, ", for ", reason, ")";
+    }
+
     Measure {
-        Self { is_ban, at, reason } => if *is_ban { "the ban" } else { "the mute" },
-            " (at ", at, ", for ", reason, ")";
+        Self::Mute => "the mute";
+        Self::Ban => "the ban";
     }
 
     Report {

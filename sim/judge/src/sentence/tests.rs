@@ -7,6 +7,7 @@ use chat_types::{Address, BreakKind, Epoch, Report, RoomSeq, Seq, Span, Time};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use sim_model::history::DeliveryPath;
 use sim_model::protocol::{
     Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange, Member,
     Membership, Notice, NoticeKind, Op, Outcome, Page, ReadBy, Refusal, Reply, Response, Room,
@@ -18,7 +19,7 @@ use sim_model::server::{
 
 use super::Sentence;
 use crate::difference::{
-    BatchItem, CallSummary, Channel, Decision, Difference, Due, EventPosition, Fact, Unsolicited,
+    BatchItem, CallSummary, Decision, Difference, Due, EventPosition, Fact, Unsolicited,
 };
 use crate::model::{Body, Deadline, Event, GivenAgain, Numbered};
 
@@ -194,17 +195,17 @@ fn a_sentence_shows_pages_gaps_and_notices() {
         owed,
         seen,
     };
-    let reach = |channel| Difference::Reach {
+    let reach = |path| Difference::Reach {
         reader: ANN,
-        channel,
+        path,
         owed: (3, 9, false),
         seen: (2, 9, true),
     };
     insta::assert_snapshot!(told(&[
         gaps(Some(gap(&[range, range], true)), None),
         gaps(Some(gap(&[], false)), Some(gap(&[], true))),
-        reach(Channel::Check),
-        reach(Channel::Stream),
+        reach(DeliveryPath::Check),
+        reach(DeliveryPath::Stream),
         Difference::Notice {
             reader: ANN,
             owed: Some(notice(NoticeKind::Typing)),

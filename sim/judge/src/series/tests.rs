@@ -159,16 +159,22 @@ fn a_refused_start_and_a_fault_of_the_nemesis_last_until_they_are_mended_or_to_t
     let faults = recorder.series().faults;
     let shown: Vec<_> = faults
         .iter()
-        .map(|one| (one.kind.as_str(), one.at_ms, one.for_ms))
+        .map(|one| {
+            (
+                one.kind.as_str(),
+                one.at.as_millis(),
+                one.length.as_millis(),
+            )
+        })
         .collect();
     assert_eq!(
         shown,
         [
-            (START_REFUSED, 100.0, 250.0),
-            ("cut", 150.0, 150.0),
-            ("slow", 200.0, 800.0),
-            ("cut", 420.0, 30.0),
-            (START_REFUSED, 900.0, 100.0)
+            (START_REFUSED, 100, 250),
+            ("cut", 150, 150),
+            ("slow", 200, 800),
+            ("cut", 420, 30),
+            (START_REFUSED, 900, 100)
         ]
     );
     assert!(faults[0].words.ends_with("a hole"));

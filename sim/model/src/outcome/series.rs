@@ -58,12 +58,14 @@ pub struct Series {
 }
 
 /// A fault that the recorder observed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ObservedFault {
-    /// Its beginning, in milliseconds of the run.
-    pub at_ms: f64,
-    /// Its length, in milliseconds.
-    pub for_ms: f64,
+    /// Its beginning.
+    #[serde(rename = "at_ms", serialize_with = "milliseconds::serialize")]
+    pub at: Span,
+    /// Its length.
+    #[serde(rename = "for_ms", serialize_with = "milliseconds::serialize")]
+    pub length: Span,
     /// Its name.
     pub kind: String,
     /// A description.

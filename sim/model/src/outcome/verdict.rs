@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Class, Counts, LeftOutResult, Point, PropertyResult, RestResult, ThresholdResult, Verdict,
-    Violation,
-};
+use super::{Class, Counts, Point, PropertyResult, RunResult, ThresholdResult, Verdict};
 use crate::plan::{Plan, Step, Verb};
 use crate::protocol::Plain;
 
@@ -39,24 +36,6 @@ impl Verdict {
     }
 }
 
-/// The facts that determine a verdict.
-pub struct Evidence<'a> {
-    /// Each property by name.
-    pub properties: &'a BTreeMap<String, PropertyResult>,
-    /// The violations.
-    pub violations: &'a [Violation],
-    /// Each threshold with its measured value.
-    pub thresholds: &'a [ThresholdResult],
-    /// Points of `expect_sometimes` that were never reached.
-    pub unreached: &'a [&'a str],
-    /// Whether users send messages, and none was accepted.
-    pub silent: bool,
-    /// Whether users were at rest in the end.
-    pub rest: &'a RestResult,
-    /// The users that never got in.
-    pub left_out: &'a LeftOutResult,
-}
-
 /// Properties that a run exercises even if no user does anything, because the server reports its
 /// sizes.
 const OF_THE_SERVER_ALONE: [&str; 1] = ["bounded"];
@@ -70,32 +49,38 @@ pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
         .any(|(name, property)| judged(property) && !OF_THE_SERVER_ALONE.contains(&name.as_str()))
 }
 
-/// The gravest verdict that applies. A run is unjudged if a threshold has no values, if no property
-/// was exercised, if none of its messages was accepted, or if more users never got in than may be
-/// stuck.
+/// The gravest verdict that applies to this result of the plan. A run is unjudged if a threshold has
+/// no values, if no property was exercised, if none of its messages was accepted, if an expected
+/// point was not reached, or if more users never got in than may be stuck.
 #[must_use]
-pub fn judge(evidence: &Evidence<'_>) -> Verdict {
+pub fn judge(plan: &Plan, result: &RunResult) -> Verdict {
+    let is_silent = is_silent(plan, &result.counts);
+    let is_conclusive = !is_silent && unreached(plan, &result.sometimes).is_empty();
+    gravest(result, is_conclusive)
+}
+
+/// The verdict, if the users' messages were accepted and the expected points reached; or not.
+fn gravest(result: &RunResult, is_conclusive: bool) -> Verdict {
     let violated = |class: Class| {
-        let broken = evidence.properties.iter();
+        let broken = result.properties.iter();
         let broken = broken.filter(|(_, property)| property.held == Some(false));
         let broken = broken.map(|(name, _)| name);
-        let violated = evidence.violations.iter().map(|one| &one.property);
+        let violated = result.violations.iter().map(|one| &one.property);
         broken.chain(violated).any(|name| Class::of(name) == class)
     };
     let crossed = |threshold: &ThresholdResult| threshold.met == Some(false);
     let unmeasured = |threshold: &ThresholdResult| threshold.met.is_none();
     if violated(Class::Safety) {
         Verdict::Safety
-    } else if violated(Class::Liveness) || !evidence.rest.held {
+    } else if violated(Class::Liveness) || !result.rest.held {
         Verdict::Liveness
-    } else if !is_judged(evidence.properties)
-        || evidence.silent
-        || !evidence.left_out.held
-        || !evidence.unreached.is_empty()
-        || evidence.thresholds.iter().any(unmeasured)
+    } else if !is_judged(&result.properties)
+        || !is_conclusive
+        || !result.left_out.held
+        || result.thresholds.iter().any(unmeasured)
     {
         Verdict::Unjudged
-    } else if violated(Class::Threshold) || evidence.thresholds.iter().any(crossed) {
+    } else if violated(Class::Threshold) || result.thresholds.iter().any(crossed) {
         Verdict::Threshold
     } else {
         Verdict::Pass

@@ -284,15 +284,15 @@ fn fault_marks(
             Some(_) => began(index)?.at,
         };
         Some(ObservedFault {
-            at_ms: at.0 as f64 / 1_000.0,
-            for_ms: fault.kind.length().0 as f64 / 1_000.0,
+            at,
+            length: fault.kind.length(),
             kind: fault.kind.row().label.to_owned(),
             words: fault.words(users),
         })
     });
     let observed = series.iter().flat_map(|series| &series.faults);
     let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
-    all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    all.sort_by_key(|fault| fault.at);
     all
 }
 
@@ -405,7 +405,7 @@ mod tests {
         timeline.mark(Span::secs(3), "replies lost", Some(2));
         timeline.mark(Span::secs(7), "replies lost", Some(0));
         let marks = fault_marks(&faults, &[], &timeline.marks, None);
-        let times: Vec<f64> = marks.iter().map(|mark| mark.at_ms).collect();
-        assert_eq!(times, [3_000.0, 7_000.0]);
+        let times: Vec<Span> = marks.iter().map(|mark| mark.at).collect();
+        assert_eq!(times, [3, 7].map(Span::secs));
     }
 }

@@ -81,7 +81,6 @@ impl Tiny {
         tiny.node.collect_posted();
         // The clock starts at a value that truncates no span.
         tiny.show(&ServerRecord::Excused);
-        tiny.show(&ServerRecord::Seeded { seed: plan.seed });
         tiny.settle();
         tiny
     }

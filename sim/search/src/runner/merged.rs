@@ -8,8 +8,8 @@ use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::draw::Ratio;
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, LeftOutResult, Point, RestResult, Stuck, Summary, Tally,
-    ThresholdResult, Violation, expects_refusals_at_the_door, is_silent, judge, unreached,
+    Counts, FailingSeed, LeftOutResult, Point, RestResult, Stuck, Summary, Tally, ThresholdResult,
+    Violation, expects_refusals_at_the_door, judge,
 };
 use sim_model::plan::Plan;
 
@@ -86,22 +86,23 @@ impl Merged {
     }
 
     fn add_outcome(&mut self, seed: u64, outcome: SeedOutcome) {
-        self.add_hash(outcome.trace_hash);
-        self.add_violations(seed, Some(outcome.trace_hash), outcome.violations);
-        self.virtual_span = self.virtual_span + outcome.virtual_span;
+        let ran = outcome.ran;
+        self.add_hash(ran.trace_hash);
+        self.add_violations(seed, Some(ran.trace_hash), outcome.violations);
+        self.virtual_span = self.virtual_span + ran.span();
         let by_persona = &mut self.summary.by_persona;
-        by_persona.resize(by_persona.len().max(outcome.by_persona.len()), 0);
-        for (mine, theirs) in by_persona.iter_mut().zip(&outcome.by_persona) {
+        by_persona.resize(by_persona.len().max(ran.by_persona.len()), 0);
+        for (mine, theirs) in by_persona.iter_mut().zip(&ran.by_persona) {
             *mine += theirs;
         }
         let result = &mut self.summary.result;
-        result.users += outcome.users;
-        result.steps += outcome.steps;
+        let (stuck, users) = (outcome.stuck.len() as u64, ran.users.len() as u64);
+        result.users += users;
+        result.steps += ran.steps;
         for (name, property) in outcome.properties {
             let known = result.properties.entry(name.to_owned());
             known.or_default().add(&property);
         }
-        let (stuck, users) = (outcome.stuck.len() as u64, outcome.users);
         self.rest.add(seed, stuck, users);
         let left_out = outcome.metrics.left_out.values().sum();
         self.left_out.add(seed, left_out, users);
@@ -115,8 +116,8 @@ impl Merged {
             None => self.metrics = Some(outcome.metrics),
             Some(metrics) => metrics.merge(&outcome.metrics),
         }
-        self.tally.add(&outcome.tally);
-        self.summary.timeline.merge(outcome.timeline);
+        self.tally.add(&ran.tally);
+        self.summary.timeline.merge(ran.timeline);
     }
 
     /// A threshold applies to each seed by itself: one seed that crosses it counts.
@@ -187,7 +188,7 @@ impl Merged {
             seed,
         };
         if let Some(metrics) = &self.metrics {
-            result.calls = metrics.calls;
+            result.calls = metrics.calls.offered;
             result.unanswered = metrics.unanswered;
             (result.metrics, result.fairness) = metrics.results();
             result.groups = metrics.by_group();
@@ -209,15 +210,7 @@ impl Merged {
         for (name, property) in judged_by_thresholds(plan, &result.thresholds) {
             result.properties.insert(name.to_owned(), property);
         }
-        result.verdict = judge(&Evidence {
-            rest: &result.rest,
-            left_out: &result.left_out,
-            properties: &result.properties,
-            violations: &result.violations,
-            thresholds: &result.thresholds,
-            unreached: &unreached(plan, &result.sometimes),
-            silent: is_silent(plan, &result.counts),
-        });
+        result.verdict = judge(plan, result);
         result.exit_code = result.verdict.exit_code();
         if result.seeds < self.count {
             result.interrupt();

@@ -8,7 +8,7 @@ use sim_judge::metrics::Metrics;
 use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::outcome::{
     Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
-    Verdict, Violation,
+    UserOutcome, Verdict, Violation, WorldOutcome,
 };
 use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, User};
 use sim_model::user_name::UserName;
@@ -66,14 +66,25 @@ fn outcome(seed: u64) -> SeedOutcome {
         detail: detail.to_owned(),
         ..Violation::default()
     };
-    SeedOutcome {
-        thresholds: Vec::new(),
+    let user = UserOutcome {
+        name: "penpal#0".into(),
+        user: None,
+        waiting: None,
+    };
+    let ran = WorldOutcome {
         seed,
         trace_hash: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        virtual_span: Span::secs(1),
-        users: 2,
+        ended_at: START + Span::secs(1),
+        users: vec![user; 2],
         by_persona: vec![1, 1],
+        skipped: 0,
         steps: 10,
+        tally,
+        timeline: Timeline::new(Span::secs(1)),
+    };
+    SeedOutcome {
+        thresholds: Vec::new(),
+        ran,
         properties: BTreeMap::from([("room_order", property)]),
         violations: match seed {
             17 => vec![violation("one"), violation("two")],
@@ -84,9 +95,7 @@ fn outcome(seed: u64) -> SeedOutcome {
             ..Counts::default()
         },
         metrics: metrics(seed),
-        tally,
         stuck: Vec::new(),
-        timeline: Timeline::new(Span::secs(1)),
     }
 }
 
@@ -149,7 +158,7 @@ fn metrics_merge_in_the_order_of_the_seeds() {
 #[test]
 fn hashes_of_several_seeds_are_folded_in_order() {
     let hash = |first, count| summary(seeds(first, count, 2), &outcome).result.trace_hash;
-    assert_eq!(hash(3, 1), format!("{:016x}", outcome(3).trace_hash));
+    assert_eq!(hash(3, 1), format!("{:016x}", outcome(3).ran.trace_hash));
     assert_eq!(hash(3, 2), "f5bd4c6182630f91");
     assert_ne!(hash(3, 2), hash(4, 2));
     assert_ne!(hash(3, 2), hash(3, 3));

@@ -46,9 +46,9 @@ impl Shrinker<'_> {
                 let violation = outcome.violations.into_iter().find(is_it)?;
                 Some(CandidateRun {
                     violation,
-                    trace_hash: Some(outcome.trace_hash),
-                    users: outcome.users,
-                    steps: outcome.steps,
+                    trace_hash: Some(outcome.ran.trace_hash),
+                    users: outcome.ran.users.len() as u64,
+                    steps: outcome.ran.steps,
                 })
             }
             Err(words) if self.property == PANIC => {

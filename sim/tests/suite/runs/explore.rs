@@ -278,7 +278,11 @@ fn a_failing_seed_fails_again_alone() {
         };
         let drawn = what.varied(&trial).plan;
         let alone = vary(&plans[trial.scenario], trial.seed).plan;
-        let hash = |plan: &Plan| run_seed(plan, trial.seed, &Progress::default(), None).trace_hash;
+        let hash = |plan: &Plan| {
+            run_seed(plan, trial.seed, &Progress::default(), None)
+                .ran
+                .trace_hash
+        };
         assert_eq!(hash(&drawn), hash(&alone));
         hashes.push(hash(&drawn));
     }

@@ -81,7 +81,7 @@ fn fail(outcome: &mut SeedOutcome, detail: String, cause: &str) {
     outcome.violations.push(Violation {
         property: "room_lifecycle".to_owned(),
         detail,
-        seed: outcome.seed,
+        seed: outcome.ran.seed,
         subject: Subject {
             cause: cause.to_owned(),
             ..Subject::default()
@@ -92,7 +92,7 @@ fn fail(outcome: &mut SeedOutcome, detail: String, cause: &str) {
 
 /// Reports a branch with a second match and a block as a failure.
 fn plant(outcome: &mut SeedOutcome) {
-    if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
+    if outcome.ran.tally.count(Point::Match) > 1 && outcome.ran.tally.count(Point::Blocked) > 0 {
         fail(outcome, "a second match, and a block".to_owned(), "");
     }
 }
@@ -118,11 +118,11 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
     let mut plan = what.varied(&failure.trial).plan;
     plan.seed = failure.trial.seed;
     let again = run_seed(&plan, plan.seed, &Progress::default(), None);
-    assert_eq!(Some(again.trace_hash), failure.trace_hash);
+    assert_eq!(Some(again.ran.trace_hash), failure.trace_hash);
     let read = parse("drawn.yaml", &to_yaml(&plan)).expect("as it was drawn");
     assert_eq!(read.recipe, failure.trial.recipe);
     let reread = run_seed(&read, read.seed, &Progress::default(), None);
-    assert_eq!(Some(reread.trace_hash), failure.trace_hash);
+    assert_eq!(Some(reread.ran.trace_hash), failure.trace_hash);
     let failing = FailedRun {
         plan: &plan,
         seed: plan.seed,
@@ -267,7 +267,7 @@ fn faults_at_milestones_are_drawn_and_strike() {
     let crashes: Vec<_> = waits.iter().filter(crash).collect();
     let crashed = crashes.iter().filter(|plan| {
         let outcome = run_seed(plan, 1, &Progress::default(), None);
-        outcome.tally.count(Point::Crash) > 0
+        outcome.ran.tally.count(Point::Crash) > 0
     });
     assert!(crashed.count() > 0, "of {}", crashes.len());
 }
@@ -278,7 +278,7 @@ fn most_recoveries_of_drawn_flows_begin_from_a_snapshot() {
     for seed in 0..200 {
         let plan = vary(&blank(), seed).plan;
         if plan.faults.iter().any(is_down) {
-            let tally = run_seed(&plan, seed, &Progress::default(), None).tally;
+            let tally = run_seed(&plan, seed, &Progress::default(), None).ran.tally;
             crashed += u32::from(tally.count(Point::Crash) > 0);
             from_snapshot += u32::from(tally.count(Point::FromSnapshot) > 0);
         }

@@ -41,13 +41,12 @@ impl Observer for Clients<'_> {
     }
 }
 
-/// Forwards the seed and the entries of the journal.
+/// Forwards the entries of the journal.
 struct Journal(Judge);
 
 impl Observer for Journal {
     fn observe(&mut self, event: RunEvent<'_>) {
-        use ServerRecord::{Committed, Seeded};
-        if let RunEvent::Server(_, Seeded { .. } | Committed { .. }) = event {
+        if let RunEvent::Server(_, ServerRecord::Committed { .. }) = event {
             self.0.observe(event);
         }
     }
@@ -55,14 +54,14 @@ impl Observer for Journal {
 
 /// The judgement of a run by its clients and its journal; none if the auditor does not pass it.
 fn judged(plan: &Plan, seed: u64, change: Option<Change<'_>>) -> Option<Judgement> {
-    let mut clients = Clients(Judge::with_journal(plan, Time(0)), change);
+    let mut clients = Clients(Judge::live(plan, Some(Time(0))), change);
     let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut clients));
     if !outcome.violations.is_empty() {
         return None;
     }
     let mut journal = Journal(clients.0);
     let _ = run_seed(plan, seed, &Progress::default(), Some(&mut journal));
-    Some(journal.0.finish(Time(outcome.virtual_span.0)))
+    Some(journal.0.finish(outcome.ran.ended_at))
 }
 
 #[test]
@@ -339,10 +338,10 @@ fn a_gap_of_any_size_is_found() {
 #[test]
 fn an_answer_without_an_entry_breaks_durability() {
     let plan = scenario("brief");
-    let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
+    let mut clients = Clients(Judge::live(&plan, Some(Time(0))), None);
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
     // The journal is empty: the first answer has no entry.
-    let judged = clients.0.finish(Time(outcome.virtual_span.0));
+    let judged = clients.0.finish(outcome.ran.ended_at);
     let found = judged.violations.first().expect("one");
     assert_eq!(found.property, "durability");
     let why = "and no entry of the journal has this answer";

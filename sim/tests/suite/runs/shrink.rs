@@ -142,7 +142,7 @@ fn again(shrunk: &Shrunk, run: RunSeed<'_>) -> SeedOutcome {
     let yaml = yaml(shrunk);
     let again = parse("shrunk.yaml", &yaml).expect("as it was written");
     let outcome = run(&again, again.seed, &Progress::default(), None);
-    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    assert_eq!(Some(outcome.ran.trace_hash), shrunk.trace_hash, "{yaml}");
     outcome
 }
 
@@ -294,7 +294,7 @@ fn a_run_that_breaks_off_is_shrunk_too() {
     let panics_at_second: RunSeed<'_> = &|plan, seed, progress, also| {
         let outcome = run_by_rule(Seen(second_message), plan, seed, progress, also);
         let planted = outcome.violations.iter().any(|v| v.property == "planted");
-        assert!(!planted, "broken after {} steps", outcome.steps);
+        assert!(!planted, "broken after {} steps", outcome.ran.steps);
         outcome
     };
     let shrunk = shrunk(&plan, PANIC, panics_at_second).unwrap();
@@ -397,7 +397,7 @@ fn of_a_fault_that_repeats_the_needed_times_are_kept() {
                 duration: 5s\n\
                 faults: [{ every: { mean: 500ms }, operator: mute }, { every: 1s, clock_jump: 1ms }]\n";
     let plan = parse("guests.yaml", text).expect("a scenario");
-    let hash = |plan: &Plan| run_seed(plan, 1, &Progress::default(), None).trace_hash;
+    let hash = |plan: &Plan| run_seed(plan, 1, &Progress::default(), None).ran.trace_hash;
     let of_one = hash(&plan.of_seed(1));
     assert_eq!(hash(&plan), of_one, "one seed has one history");
     assert_ne!(hash(&plan), hash(&plan.of_seed(2)));

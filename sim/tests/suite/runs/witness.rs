@@ -5,7 +5,6 @@
 use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
 
-use chat_types::Time;
 use sim_judge::{Judge, Judgement};
 use sim_model::draw::Ratio;
 use sim_model::history::{Observer, RunEvent};
@@ -28,9 +27,9 @@ impl Observer for Histories {
 
 /// The witness's judgement of a run; none if the auditor does not pass the run.
 fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
-    let mut histories = Histories(Judge::live(plan));
+    let mut histories = Histories(Judge::live(plan, None));
     let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut histories));
-    let judged = histories.0.finish(Time(outcome.virtual_span.0));
+    let judged = histories.0.finish(outcome.ran.ended_at);
     outcome.violations.is_empty().then_some(judged)
 }
 

@@ -59,7 +59,7 @@ fn starts(plan: &Plan, seeds: u64) -> Vec<(Starts, Vec<Point>)> {
         assert_eq!(outcome.violations, [], "seed {seed}");
         assert!(outcome.properties["durability"].checks > 0);
         let points = [Point::DamageSurvived, Point::StartRefused];
-        let reached = points.map(|point| (point, outcome.tally.count(point)));
+        let reached = points.map(|point| (point, outcome.ran.tally.count(point)));
         let reached = reached.iter().filter(|(_, count)| *count > 0);
         (starts, reached.map(|(point, _)| *point).collect())
     };

@@ -39,7 +39,7 @@ faults: [{faults}]
     });
     assert_eq!(outcome.violations, [], "{faults}");
     assert_eq!(outcome.counts.accepted, 72, "{faults}: each says all");
-    (told, outcome.tally)
+    (told, outcome.ran.tally)
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! The lists that operators read, in the judges' words.
 
-use std::sync::Arc;
-
-use chat_core::{Ban, Hub, KeptRoom, Measure, MeasureTarget, ParticipantView, RoomView};
-use sim_model::listing::{self, Kept, Listed, ListedParticipant, Target};
+use chat_core::{Ban, Hub, MeasurePlace, MeasureTarget, ParticipantView, RoomView};
+use sim_model::listing::{Listed, ListedParticipant};
 
 /// The items of a page of a list with about `all` items: so few that most lists have several pages.
 fn page_of(all: usize) -> usize {
@@ -27,32 +25,11 @@ fn pages<T>(size: usize, page: impl Fn(Option<&T>) -> Vec<T>) -> Vec<T> {
 /// No list of a run is longer.
 const LONGEST: usize = 100_000;
 
-/// A room as an archive takes it, with its members and messages behind it.
-fn kept(kept: KeptRoom) -> impl Iterator<Item = Listed> {
-    let of = kept.id;
-    let head = Kept::Room {
-        room: of,
-        last: kept.last.0,
-        name: kept.name,
-    };
-    let members = kept
-        .members
-        .into_iter()
-        .map(move |(who, since)| Kept::Member {
-            room: of,
-            who,
-            since,
-        });
-    let messages = kept.messages.into_iter().map(Kept::Message);
-    let parts = std::iter::once(head).chain(members).chain(messages);
-    parts.map(Listed::Kept)
-}
-
 /// All lists of operators; if it is `archived`, also the rooms as an archive takes them.
 #[must_use]
 pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
     let size = page_of(hub.counts().participants);
-    let rooms_kept = archived.then(|| hub.kept_rooms().flat_map(kept));
+    let rooms_kept = archived.then(|| hub.kept_rooms().flat_map(Listed::of_kept));
     let rooms_kept = rooms_kept.into_iter().flatten();
     let participants = pages(size, |after: Option<&ParticipantView>| {
         let after = after.map(|view| &*view.who.name);
@@ -66,23 +43,15 @@ pub fn lists(hub: &Hub, archived: bool) -> Vec<Listed> {
             .collect()
     });
     let rooms = rooms.into_iter().map(|view| Listed::Room(Box::new(view)));
-    let measures = pages(size, |after: Option<&(MeasureTarget<'_>, &Ban)>| {
-        let after = after.map(|(target, _)| target.place());
-        hub.kept(after.as_ref()).take(size).collect()
-    });
-    let measures = measures.into_iter().map(|(target, kept)| {
-        let target = match target {
-            MeasureTarget::Name { shown, .. } => Target::Name(shown.into()),
-            MeasureTarget::Handle { owner, .. } => Target::Handle(Arc::clone(owner)),
-            MeasureTarget::Address(address) => Target::Address(address.0),
-        };
-        let measure = listing::Measure {
-            is_ban: kept.measure == Measure::Ban,
-            at: kept.at,
-            reason: Arc::clone(&kept.reason),
-        };
-        Listed::Measure(target, measure)
-    });
+    let measures = pages(
+        size,
+        |after: Option<&(MeasurePlace, MeasureTarget, &Ban)>| {
+            let after = after.map(|(place, ..)| place);
+            hub.kept(after).take(size).collect()
+        },
+    );
+    let measures = measures.into_iter();
+    let measures = measures.map(|(_, target, ban)| Listed::Measure(target, ban.clone()));
     let reports = hub.reports().cloned().map(Listed::Report);
     std::iter::once(Listed::Totals(hub.counts()))
         .chain(participants)

@@ -1,7 +1,7 @@
 //! The sentences of the lists that operators read.
 
-use chat_types::{Counts, Floor, ParticipantView, RoomView};
-use sim_model::listing::{Kept, Listed, ListedParticipant, Measure, Target};
+use chat_types::{Ban, Counts, Floor, Measure, MeasureTarget, ParticipantView, RoomView};
+use sim_model::listing::{Kept, Listed, ListedParticipant};
 use sim_model::protocol::Who;
 
 use super::*;
@@ -20,10 +20,11 @@ fn a_sentence_shows_listed_items() {
     insta::assert_snapshot!(told(&[
         listed(
             Some(Listed::Measure(
-                Target::Name("Ann".into()),
-                Measure {
-                    is_ban: true,
+                MeasureTarget::Name("Ann".into()),
+                Ban {
+                    measure: Measure::Ban,
                     at: Time(3),
+                    by: "olga".into(),
                     reason: "spam".into(),
                 },
             )),

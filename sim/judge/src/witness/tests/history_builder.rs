@@ -80,7 +80,7 @@ pub(super) struct HistoryBuilder {
 impl HistoryBuilder {
     pub(super) fn new() -> Self {
         Self {
-            judge: Judge::live(&plan()),
+            judge: Judge::live(&plan(), None),
             now: Time(1_000_000),
             calls: 0,
             inboxes: BTreeMap::new(),

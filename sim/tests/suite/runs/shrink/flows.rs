@@ -47,7 +47,7 @@ fn two_streams(
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
     let mut outcome = run_seed(plan, seed, progress, also);
-    if outcome.tally.count(Point::TwoStreams) > 0 {
+    if outcome.ran.tally.count(Point::TwoStreams) > 0 {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
             detail: "two streams".to_owned(),

@@ -16,15 +16,26 @@ mod durable;
 mod hostile;
 mod relay;
 mod requests;
+mod server;
 mod streams;
 mod turmoil;
 mod turns;
+mod wire;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use benches::{Outcome, median, server, wire};
+/// An error ends the program with its message.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The median, or the mean of the two in the middle; not a number if there is none.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
+    let count = figures.len();
+    f64::midpoint(at(count.saturating_sub(1) / 2), at(count / 2))
+}
 
 const EXAMPLES: &str = "\
 Examples:

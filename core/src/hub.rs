@@ -65,7 +65,7 @@ pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
-pub use outline::{LastNumbers, ParticipantOutline, RoomKind, RoomOutline};
+pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::KeptRoom;
 pub use reading::Size;
 pub use snapshot::RestoreError;

@@ -28,8 +28,7 @@ pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, N
 pub use chat_types::*;
 pub use counters::Counters;
 pub use hub::{
-    Effect, Hub, KeptRoom, LastNumbers, ParticipantOutline, RestoreError, RoomKind, RoomOutline,
-    Size,
+    Effect, Hub, KeptRoom, ParticipantOutline, RestoreError, RoomKind, RoomOutline, Size,
 };
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};

@@ -17,7 +17,7 @@ mod time;
 pub mod config;
 pub mod reject;
 
-pub use call::{Call, Earlier, Read, Reader, Ticket};
+pub use call::{Call, Earlier, OwnerReads, Read, Reader, Ticket};
 pub use command::{BreakKind, Caller, Command, Continuity, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
 pub use counted::{StickMove, TimerKind};
@@ -31,7 +31,7 @@ pub use id::{
 pub use mix::{mix, mix_bytes, mix_lanes};
 pub use reject::{Code, Reject};
 pub use reply::{
-    Answer, Counts, Floor, Item, LINE_SHOWN, MemberView, Notice, Page, ParticipantView, Reply,
-    Report, Response, RoomView, WasWaiting,
+    Answer, Counts, Floor, Item, LINE_SHOWN, LastNumbers, MemberView, Notice, Page,
+    ParticipantView, Reply, Report, Response, RoomView, WasWaiting,
 };
 pub use time::{Span, Time};

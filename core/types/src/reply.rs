@@ -1,6 +1,7 @@
 //! Answers to accepted calls: to commands, and to reads. Pages of an inbox, and what members and
 //! operators read of the state.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -354,4 +355,17 @@ pub struct Report {
     pub about: UserId,
     /// The reporter's reason.
     pub reason: Arc<str>,
+}
+
+/// The last number of each sequence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastNumbers {
+    /// That of participants.
+    pub user: UserId,
+    /// That of rooms.
+    pub room: RoomId,
+    /// The end of each inbox.
+    pub inboxes: BTreeMap<UserId, Seq>,
+    /// The last place of each room's order, and the last epoch of its stick; 0 if it has none.
+    pub places: BTreeMap<RoomId, (RoomSeq, Epoch)>,
 }

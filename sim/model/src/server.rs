@@ -4,16 +4,16 @@
 //! clock, which a fault may set ahead of the world's. A [`Ticket`] identifies one call, or the
 //! stream that it opened, from its arrival at the server to its answer or end.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Config, Continuity, Reply, Time};
 
 pub use chat_types::{
-    Call, Caller, Entry, Event, Gap, Implied, Operate, Reader, RequestKey, SecretHash, Ticket,
+    Call, Caller, Entry, Event, Gap, Implied, LastNumbers, Operate, Reader, RequestKey, SecretHash,
+    Ticket,
 };
 
-use crate::protocol::{Notice, Outcome, Page, Refusal, Room, User};
+use crate::protocol::{Notice, Outcome, Page, Refusal, Room};
 
 /// The state at a position of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +22,6 @@ pub struct JournalState {
     pub position: u64,
     /// The digest of the state after its entry.
     pub digest: u64,
-}
-
-/// The numbers behind which a server goes on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NextNumbers {
-    /// That of the last participant.
-    pub user: User,
-    /// That of the last room.
-    pub room: Room,
-    /// The end of each inbox.
-    pub inboxes: BTreeMap<User, u64>,
-    /// The last `room_seq` and the last epoch of each named room.
-    pub places: BTreeMap<Room, [u64; 2]>,
 }
 
 /// An act of the server, or an event at its border, at an instant of its clock.
@@ -125,7 +112,7 @@ pub enum ServerRecord<'a> {
         damage: &'a str,
         whole: JournalState,
         accepted: Option<JournalState>,
-        next: Option<&'a NextNumbers>,
+        next: Option<&'a LastNumbers>,
     },
     /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping,

@@ -38,7 +38,7 @@ mod witness;
 
 use std::collections::VecDeque;
 
-use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
+use chat_cluster::{LogSnapshot, Member, MemberId, Now, Settings};
 use chat_core::{Node, Ticket};
 use chat_journal::Identity;
 use chat_types::{Span, Time};
@@ -46,7 +46,7 @@ use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::outcome::START;
-use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
+use sim_model::plan::{LEASE_DRIFT, Plan};
 use sim_model::server::ServerRecord;
 
 use crate::World;
@@ -169,10 +169,7 @@ impl Cluster {
                 origin,
                 config: plan.server.clone(),
                 snapshot_every: u64::from(plan.capacity.snapshot_every),
-                reads: match plan.reads {
-                    OwnerReads::Lease => Reads::Leased,
-                    OwnerReads::Strict => Reads::Strict,
-                },
+                reads: plan.reads,
             },
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chat_types::{Config, Continuity, Span, Time};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Room, User};
-use sim_model::server::NextNumbers;
+use sim_model::server::LastNumbers;
 
 use super::Model;
 
@@ -187,7 +187,7 @@ impl Model {
     /// The first number of this state that a server which goes on from `position` and behind `next`
     /// gives again. Where all is lost, nothing says how far the steps of earlier lives went: such a
     /// server passes one step.
-    pub(crate) fn given_beyond(&self, position: u64, next: &NextNumbers) -> Option<GivenAgain> {
+    pub(crate) fn given_beyond(&self, position: u64, next: &LastNumbers) -> Option<GivenAgain> {
         let most = match position == 0 && self.has_lost_life {
             true => pass(0, Span::ZERO),
             false => LAST,
@@ -198,14 +198,14 @@ impl Model {
         ];
         let inboxes = next.inboxes.iter().filter_map(|(user, next)| {
             let given = self.inbox(*user)?.end;
-            Some((Numbered::Inbox(*user), given, *next))
+            Some((Numbered::Inbox(*user), given, next.0))
         });
-        let places = next.places.iter().filter_map(|(room, [seq, epoch])| {
+        let places = next.places.iter().filter_map(|(room, (seq, epoch))| {
             let given = self.rooms.get(room.0)?.last_seq;
             let grants = self.stick(*room).map_or(0, |stick| stick.epoch);
             let both = [
-                (Numbered::Room(*room), given, *seq),
-                (Numbered::Grants(*room), grants, *epoch),
+                (Numbered::Room(*room), given, seq.0),
+                (Numbered::Grants(*room), grants, epoch.0),
             ];
             Some(both)
         });

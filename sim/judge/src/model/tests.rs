@@ -14,7 +14,7 @@ use chat_types::config::{Limit, Matching};
 use sim_model::protocol::{
     Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
 };
-use sim_model::server::{Caller, Entry, Implied, NextNumbers, Operate, RequestKey, SecretHash};
+use sim_model::server::{Caller, Entry, Implied, LastNumbers, Operate, RequestKey, SecretHash};
 
 use super::{Deadline, Model, Numbered, Owed, PageLimits, State};
 

@@ -9,7 +9,7 @@ use chat_journal::{Damage, Files, Loss, Mark, Recovered, RecoveryError, recover}
 use chat_types::{Config, Continuity, Time, mix};
 use sim_model::draw::{Actor, Draw};
 use sim_model::plan::{Harm, Stored};
-use sim_model::server::{JournalState, NextNumbers};
+use sim_model::server::{JournalState, LastNumbers};
 
 use super::{Disk, distance};
 
@@ -33,7 +33,7 @@ pub(crate) struct Refusal {
     pub(crate) whole: JournalState,
     /// The state of the second start after an accepted loss, and the numbers behind which it goes
     /// on; none if it is refused.
-    pub(crate) accepted: Option<(JournalState, NextNumbers)>,
+    pub(crate) accepted: Option<(JournalState, LastNumbers)>,
 }
 
 impl Disk {
@@ -174,7 +174,7 @@ impl Disk {
         &self,
         mut files: Files<Vec<u8>>,
         (at, config): (Time, &Config),
-    ) -> Option<(JournalState, NextNumbers)> {
+    ) -> Option<(JournalState, LastNumbers)> {
         let accepted = self.try_recover(&mut files, config, Loss::Accepted).ok()?;
         if let Some(cut) = accepted.cut {
             files.records.split_off(&cut);
@@ -189,10 +189,11 @@ impl Disk {
         while node.poll_batch(at).is_some() {
             node.committed(node.hub().position().next(), at, at);
         }
-        Some((state, numbers_of(node.hub())))
+        Some((state, node.hub().last_numbers()))
     }
 
-    fn try_recover(
+    /// Recovers from other files than its own.
+    pub(super) fn try_recover(
         &self,
         files: &mut Files<Vec<u8>>,
         config: &Config,
@@ -250,18 +251,5 @@ fn state_of(hub: &Hub) -> JournalState {
     JournalState {
         position: hub.position().0,
         digest: hub.digest(),
-    }
-}
-
-fn numbers_of(hub: &Hub) -> NextNumbers {
-    let last = hub.last_numbers();
-    let inboxes = last.inboxes.into_iter();
-    let places = last.places.into_iter();
-    let places = places.map(|(room, (place, epoch))| (room, [place.0, epoch.0]));
-    NextNumbers {
-        user: last.user,
-        room: last.room,
-        inboxes: inboxes.map(|(user, end)| (user, end.0)).collect(),
-        places: places.collect(),
     }
 }

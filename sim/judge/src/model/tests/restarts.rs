@@ -72,10 +72,10 @@ fn numbers_of_a_lost_life_are_passed() {
     let joined = s.call(2, 'c', login("cec"));
     let (user, room) = (User(step + 3), lobby);
     assert_eq!(joined, Ok(Reply::LoggedIn { user, room }));
-    let next = NextNumbers {
+    let next = LastNumbers {
         user,
         room: Room(0),
-        ..NextNumbers::default()
+        ..LastNumbers::default()
     };
     let given = lost.given_beyond(0, &next).unwrap();
     assert_eq!(
@@ -83,10 +83,10 @@ fn numbers_of_a_lost_life_are_passed() {
         (Numbered::Rooms, 1, 0)
     );
     // A life that begins from nothing knows of no earlier step, and passes one.
-    let behind = |number| NextNumbers {
+    let behind = |number| LastNumbers {
         user: User(number),
         room: Room(number),
-        ..NextNumbers::default()
+        ..LastNumbers::default()
     };
     assert_eq!(s.model.given_beyond(0, &behind(1_000_000)), None);
     assert!(s.model.given_beyond(0, &behind(999_999)).is_some());

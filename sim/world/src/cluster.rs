@@ -51,6 +51,7 @@ use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
+use crate::slab::Slab;
 use log::SharedLog;
 use machine_clock::MachineClock;
 use packets::Packet;
@@ -81,9 +82,8 @@ pub(super) struct Cluster {
     /// The epoch of the newest owner.
     epoch: u64,
     witness: Witness,
-    /// What is on its way, by the number of its event.
-    packets: Vec<Option<(Process, Packet)>>,
-    free_packets: Vec<u32>,
+    /// What is on its way.
+    packets: Slab<(Process, Packet)>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
     /// Whether a member acts now, and what follows its turn.
@@ -179,8 +179,7 @@ impl Cluster {
             owner: None,
             epoch: 0,
             witness: Witness::new(&origin, plan.server.clone()),
-            packets: Vec::new(),
-            free_packets: Vec::new(),
+            packets: Slab::new(),
             shown_lease: true,
             is_turning: false,
             deferred: VecDeque::new(),

@@ -28,6 +28,7 @@ mod outage;
 mod race_schedule;
 mod script;
 mod server;
+mod slab;
 mod split;
 mod streams;
 mod swaps;
@@ -181,7 +182,7 @@ impl<'a, 'o> World<'a, 'o> {
             busy: 0,
             by_persona: vec![0; personas],
             server: Server::new(plan, seed),
-            in_flight: InFlightTable::default(),
+            in_flight: InFlightTable::new(),
             active_faults: ActiveFaults::new(seed),
             faults: plan.faults_of(seed).into(),
             mishaps: Vec::new(),
@@ -258,7 +259,7 @@ impl<'a, 'o> World<'a, 'o> {
             Event::FaultEnds(index) => self.fault_ends(index),
             Event::Awake(agent) => self.awake(agent),
             Event::Restart => self.restart(),
-            Event::Packet(index) => self.packet_arrives(index),
+            Event::Packet(ticket) => self.packet_arrives(ticket),
             Event::MemberDue(server) => self.member_due(server),
             Event::MemberStarts(server) => self.member_starts(server),
             Event::MemberContinues(server) => self.member_continues(server),

@@ -73,7 +73,8 @@ impl<O: Observer> ServerHost<'_, O> {
     }
 
     /// The batch in flight is in the journal, written at the instant `at`. `each` receives its
-    /// entries with their decisions; the judges receive the events that they post if the server `tells_posted`.
+    /// entries with their decisions; the judges receive the events that they post if the server
+    /// `tells_posted`.
     pub fn committed(
         &mut self,
         at: Time,

@@ -1,8 +1,6 @@
-//! Measures times by criterion: one command, one call, one step, one round trip. They need an idle
-//! machine, and are comparable only with one another. `cargo xtask bench` counts instructions
-//! instead.
-//!
-//! The round trips need the real server: `cargo build --release -p server`.
+//! Measures times by criterion, of one command and of one call, with more and more participants. They need
+//! an idle machine, and are comparable only with one another. `cargo xtask bench` counts instructions
+//! instead, and `cargo xtask load` measures requests to the real server.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -12,12 +10,8 @@ use benches::commands::{self, Kind};
 use benches::journalled::Journalled;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population};
-use benches::server::Server;
-use benches::wire::{Connection, modern_call};
-use benches::{Outcome, worlds};
 use chat_core::config::Matching;
-use criterion::{BenchmarkId, Criterion, Throughput};
-use serde_json::json;
+use criterion::Criterion;
 
 /// The allocator of the simulator and of the server.
 #[global_allocator]
@@ -39,16 +33,7 @@ fn main() {
         mixed(&mut criterion, size);
         node(&mut criterion, size);
     }
-    world(&mut criterion);
-    if let Err(why) = round_trips(&mut criterion) {
-        skip(&format!("round trips: {why}"));
-    }
     criterion.final_summary();
-}
-
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn skip(what: &str) {
-    eprintln!("skipped {what}");
 }
 
 /// The time of one command of each kind. Kinds with the same matching share a population.
@@ -84,7 +69,8 @@ fn one(kind: &Kind, population: &mut Population) -> (Duration, u64) {
     let began = Instant::now();
     let tally = population.handle(black_box(&entries));
     let took = began.elapsed();
-    kind.restore(population, tally);
+    assert_eq!(tally.refused, 0, "what is timed is what is done");
+    kind.restore(population);
     (took, tally.accepted)
 }
 
@@ -121,52 +107,4 @@ fn node(criterion: &mut Criterion, size: usize) {
         };
         bencher.iter_custom(|times| timed(times, &mut round));
     });
-}
-
-/// The times of the world's steps, of parsing a scenario, and of shrinking a run.
-fn world(criterion: &mut Criterion) {
-    let plan = worlds::chat(10);
-    let steps = worlds::run(&plan);
-    let mut group = criterion.benchmark_group("sim");
-    group.throughput(Throughput::Elements(steps));
-    let world = BenchmarkId::new("world", "steps");
-    group.bench_with_input(world, &plan, |bencher, plan| {
-        bencher.iter(|| worlds::run(black_box(plan)));
-    });
-    group.throughput(Throughput::Elements(1));
-    group.bench_function("scenario", |bencher| bencher.iter(worlds::read));
-    group.bench_function("shrink", |bencher| bencher.iter(worlds::shrink_one));
-    group.finish();
-}
-
-/// The time of a request over loopback to the real server, on one connection.
-fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let server = runtime.block_on(Server::start(&[]))?;
-    let mut connection = runtime.block_on(Connection::open(server.address))?;
-    let agent = runtime.block_on(connection.register("agent", "room"))?;
-    let text = "x".repeat(commands::LENGTH);
-    let least = json!({ "handle": agent.handle });
-    let requests = [
-        ("POST /send", agent.posts("POST /send", &text)),
-        ("the least tool", modern_call("check_stress_status", least)),
-        (
-            "send_message",
-            modern_call("send_message", agent.arguments(&text)),
-        ),
-    ];
-    let mut group = criterion.benchmark_group("round trip");
-    for (name, request) in requests {
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                let answer = runtime.block_on(connection.exchange(&request));
-                let answer = answer.and_then(|answer| answer.json());
-                black_box(answer.expect("the server answers"))
-            });
-        });
-    }
-    group.finish();
-    Ok(())
 }

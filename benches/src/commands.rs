@@ -9,8 +9,8 @@ use chat_core::config::Matching;
 use chat_core::{Address, Command, Entry, Implied, Operate, RequestKey, RoomId};
 
 use crate::population::{
-    BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, agent_name, by_newcomer,
-    enter, login, newcomer, operate,
+    BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, a_break, agent_name, by_newcomer, enter,
+    login, newcomer, operate,
 };
 
 /// The number of blocks in a round.
@@ -58,12 +58,8 @@ impl Kind {
         blocks.flat_map(self.measured).collect()
     }
 
-    /// Restores the state before the round.
-    ///
-    /// # Panics
-    /// If a command was refused, which is a mistake in a benchmark.
-    pub fn restore(&self, population: &mut Population, tally: Tally) {
-        assert_eq!(tally.refused, 0, "{} is refused", self.name);
+    /// Restores the state before the round, in which every command must have been accepted.
+    pub fn restore(&self, population: &mut Population) {
         for block in chosen(population) {
             carry_out(population, self.after, block);
             for place in self.renewed {
@@ -293,7 +289,7 @@ mod tests {
                 assert!(entries.len() >= BLOCKS, "{}", kind.name);
                 let tally = population.handle(&entries);
                 assert_eq!(tally.accepted, entries.len() as u64, "{}", kind.name);
-                kind.restore(&mut population, tally);
+                kind.restore(&mut population);
             }
             let now = population.hub.counts();
             assert_eq!(now.participants, counts.participants, "{}", kind.name);

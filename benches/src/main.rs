@@ -16,15 +16,25 @@ mod durable;
 mod hostile;
 mod relay;
 mod requests;
+mod server;
 mod streams;
-mod turmoil;
 mod turns;
+mod wire;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use benches::{Outcome, median, server, wire};
+/// An error ends the program with its message.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The median, or the mean of the two in the middle; not a number if there is none.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
+    let count = figures.len();
+    f64::midpoint(at(count.saturating_sub(1) / 2), at(count / 2))
+}
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,8 +45,7 @@ Examples:
   cargo xtask load durable            sends with each kind of journal, and without one
   cargo xtask load cluster            sends at members of a cluster, by each door
   cargo xtask load start              a start from a journal of a million commands
-  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
-  cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
+  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s";
 
 /// Measures the real server, built in release, under load.
 #[derive(Debug, Parser)]
@@ -64,8 +73,6 @@ enum LoadCommand {
     Start(durable::StartArgs),
     /// Sends per second of `sim` against a live server, beside those of oha.
     Driver(driver::DriverArgs),
-    /// Message deliveries per second of the virtual world, beside those of turmoil.
-    Turmoil(turmoil::TurmoilArgs),
     /// Serves the echo that `requests` compares with.
     #[command(hide = true)]
     Echo,
@@ -95,7 +102,6 @@ fn run(cli: &Cli) -> Outcome<()> {
             LoadCommand::Cluster(args) => cluster::run(args).await,
             LoadCommand::Start(args) => durable::start(args).await,
             LoadCommand::Driver(args) => driver::run(args).await,
-            LoadCommand::Turmoil(args) => turmoil::run(args),
             LoadCommand::Echo => requests::echo().await,
             LoadCommand::Attack(args) => hostile::attack(args).await,
         }

@@ -11,9 +11,9 @@ use crate::Outcome;
 
 /// A program that listens. It is killed on drop.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     /// Its address.
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
     child: Child,
 }
 
@@ -36,7 +36,7 @@ impl Server {
     ///
     /// # Errors
     /// Why it did not start.
-    pub async fn start(more: &[&str]) -> Outcome<Self> {
+    pub(crate) async fn start(more: &[&str]) -> Outcome<Self> {
         Self::usual(&[&UNBOUND[..], more].concat()).await
     }
 
@@ -44,7 +44,7 @@ impl Server {
     ///
     /// # Errors
     /// If it has ended.
-    pub fn id(&self) -> Outcome<u32> {
+    pub(crate) fn id(&self) -> Outcome<u32> {
         Ok(self.child.id().ok_or("it has ended")?)
     }
 
@@ -52,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// Why it did not start.
-    pub async fn usual(more: &[&str]) -> Outcome<Self> {
+    pub(crate) async fn usual(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
         if !more.contains(&"--data") && !more.contains(&"--cluster") {
@@ -65,7 +65,7 @@ impl Server {
     ///
     /// # Errors
     /// Why it did not start.
-    pub async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
+    pub(crate) async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
         let mut path = std::env::current_exe()?.with_file_name(name);
         // Cargo puts benches into a folder below that of programs.
         if !path.exists()
@@ -98,7 +98,7 @@ impl Server {
     ///
     /// # Errors
     /// If it does not end.
-    pub async fn stop(&mut self) -> Outcome<()> {
+    pub(crate) async fn stop(&mut self) -> Outcome<()> {
         let id = self.id()?.to_string();
         let sent = Command::new("kill").arg(id).status().await?;
         if !sent.success() {
@@ -112,7 +112,7 @@ impl Server {
     ///
     /// # Errors
     /// If it cannot be ended.
-    pub async fn kill(&mut self) -> Outcome<()> {
+    pub(crate) async fn kill(&mut self) -> Outcome<()> {
         Ok(self.child.kill().await?)
     }
 
@@ -120,7 +120,7 @@ impl Server {
     ///
     /// # Errors
     /// If the system does not report it.
-    pub fn resident_kib(&self) -> Outcome<u64> {
+    pub(crate) fn resident_kib(&self) -> Outcome<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()?))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let figure = line.and_then(|line| line.split_whitespace().next());
@@ -135,7 +135,7 @@ const TICKS: f64 = 100.0;
 ///
 /// # Errors
 /// If the system does not report it.
-pub fn processor_seconds(id: u32) -> Outcome<f64> {
+pub(crate) fn processor_seconds(id: u32) -> Outcome<f64> {
     let line = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
     // The name of the program may have blanks.
     let (_, rest) = line.rsplit_once(')').ok_or("the system does not say")?;

@@ -14,20 +14,20 @@ const TRICKLE: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// A persistent connection.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status code.
-    pub status: u16,
+    pub(crate) status: u16,
     /// The id of the session that it opened.
-    pub session: Option<String>,
+    pub(crate) session: Option<String>,
     /// The body.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
@@ -35,7 +35,7 @@ impl Answer {
     ///
     /// # Errors
     /// A refusal, or a body that is not JSON.
-    pub fn json(&self) -> Outcome<Value> {
+    pub(crate) fn json(&self) -> Outcome<Value> {
         let text = String::from_utf8_lossy(&self.body);
         if self.status / 100 != 2 {
             return Err(format!("answered {}: {text}", self.status).into());
@@ -48,7 +48,7 @@ impl Answer {
 }
 
 /// A serialised request.
-pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
+pub(crate) fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -68,16 +68,16 @@ pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
 }
 
 /// What clients of MCP accept.
-pub const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+pub(crate) const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 /// A call of a tool in MCP 2026-07-28.
-pub fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
+pub(crate) fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
     let params = json!({ "name": tool, "arguments": arguments });
     modern("tools/call", tool, params)
 }
 
 /// A request in MCP 2026-07-28 about the tool or resource of this name.
-pub fn modern(method: &str, name: &str, mut params: Value) -> Vec<u8> {
+pub(crate) fn modern(method: &str, name: &str, mut params: Value) -> Vec<u8> {
     let version = ("MCP-Protocol-Version", "2026-07-28");
     let headers = [ACCEPT, version, ("Mcp-Method", method), ("Mcp-Name", name)];
     params["_meta"] = json!({
@@ -90,7 +90,7 @@ pub fn modern(method: &str, name: &str, mut params: Value) -> Vec<u8> {
 }
 
 /// A request that opens a session of MCP 2025-11-25, with these capabilities.
-pub fn hello(capabilities: &Value) -> Vec<u8> {
+pub(crate) fn hello(capabilities: &Value) -> Vec<u8> {
     let body = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": {
@@ -103,13 +103,13 @@ pub fn hello(capabilities: &Value) -> Vec<u8> {
 
 /// A participant of a room.
 #[derive(Clone, Debug)]
-pub struct Person {
+pub(crate) struct Person {
     /// Its handle.
-    pub handle: String,
+    pub(crate) handle: String,
     /// The id by which others read its inbox.
-    pub reader: String,
+    pub(crate) reader: String,
     /// The id of the room.
-    pub room: String,
+    pub(crate) room: String,
 }
 
 impl Person {
@@ -117,7 +117,7 @@ impl Person {
     ///
     /// # Errors
     /// It has no handle.
-    pub fn of(answer: &Value) -> Outcome<Self> {
+    pub(crate) fn of(answer: &Value) -> Outcome<Self> {
         let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
         let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
         Ok(Self {
@@ -128,19 +128,19 @@ impl Person {
     }
 
     /// The request that opens its stream.
-    pub fn listens(&self) -> Vec<u8> {
+    pub(crate) fn listens(&self) -> Vec<u8> {
         let by_handle = [("Chat-Handle", &*self.handle)];
         request("GET /events", &by_handle, &Value::Null)
     }
 
     /// A message of it over plain HTTP, to this route.
-    pub fn posts(&self, line: &str, text: &str) -> Vec<u8> {
+    pub(crate) fn posts(&self, line: &str, text: &str) -> Vec<u8> {
         let said = json!({ "message": text, "room_id": self.room });
         request(line, &[("Chat-Handle", &self.handle)], &said)
     }
 
     /// The arguments of its `send_message`.
-    pub fn arguments(&self, text: &str) -> Value {
+    pub(crate) fn arguments(&self, text: &str) -> Value {
         json!({ "handle": self.handle, "message": text, "room_id": self.room })
     }
 }
@@ -150,7 +150,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why the connection failed.
-    pub async fn open(address: SocketAddr) -> Outcome<Self> {
+    pub(crate) async fn open(address: SocketAddr) -> Outcome<Self> {
         Self::over(TcpStream::connect(address).await?)
     }
 
@@ -159,7 +159,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why the connection failed.
-    pub async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Outcome<Self> {
+    pub(crate) async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Outcome<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_zero_linger()?;
         socket.bind((IpAddr::V4(from), 0).into())?;
@@ -178,7 +178,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ended, or the answer is invalid.
-    pub async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
         self.stream.get_mut().write_all(request).await?;
         let (status, length, session) = self.head().await?;
         let mut body = Vec::new();
@@ -201,7 +201,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ended.
-    pub async fn trickle(&mut self, requests: &[u8]) -> Outcome<()> {
+    pub(crate) async fn trickle(&mut self, requests: &[u8]) -> Outcome<()> {
         self.stream.get_mut().write_all(requests).await?;
         loop {
             self.stream.get_mut().read_u8().await?;
@@ -214,7 +214,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ended.
-    pub async fn dribble(&mut self, request: &[u8]) -> Outcome<()> {
+    pub(crate) async fn dribble(&mut self, request: &[u8]) -> Outcome<()> {
         let (most, last) = request.split_at(request.len().saturating_sub(1_000));
         self.stream.get_mut().write_all(most).await?;
         for byte in last {
@@ -229,7 +229,7 @@ impl Connection {
     ///
     /// # Errors
     /// A refusal, or the connection ended.
-    pub async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
+    pub(crate) async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
         let headers = [("Chat-Handle", handle)];
         let headers = if handle.is_empty() { &[][..] } else { &headers };
         let request = request(&format!("POST {path}"), headers, body);
@@ -240,7 +240,7 @@ impl Connection {
     ///
     /// # Errors
     /// A refusal, or the connection ended.
-    pub async fn register(&mut self, name: &str, room: &str) -> Outcome<Person> {
+    pub(crate) async fn register(&mut self, name: &str, room: &str) -> Outcome<Person> {
         let who = json!({ "username": name, "room": room });
         Person::of(&self.post("/register", "", &who).await?)
     }
@@ -249,7 +249,7 @@ impl Connection {
     ///
     /// # Errors
     /// A refusal, or the connection ended.
-    pub async fn accepted(&mut self, request: &[u8]) -> Outcome<()> {
+    pub(crate) async fn accepted(&mut self, request: &[u8]) -> Outcome<()> {
         let answer = self.exchange(request).await?;
         let text = String::from_utf8_lossy(&answer.body);
         if answer.status != 200 || text.contains("\"isError\":true") {
@@ -262,7 +262,7 @@ impl Connection {
     ///
     /// # Errors
     /// A refusal, or the connection ended.
-    pub async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
+    pub(crate) async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
         self.stream.get_mut().write_all(request).await?;
         let (status, _, _) = self.head().await?;
         if status != 200 {
@@ -310,14 +310,14 @@ impl Connection {
 
 /// An open stream of events.
 #[derive(Debug)]
-pub struct Events(Connection);
+pub(crate) struct Events(Connection);
 
 impl Events {
     /// The data of the next event that has some.
     ///
     /// # Errors
     /// The stream ended.
-    pub async fn data(&mut self) -> Outcome<&str> {
+    pub(crate) async fn data(&mut self) -> Outcome<&str> {
         loop {
             if self.0.next_line().await?.starts_with("data: ") {
                 break;
@@ -330,7 +330,7 @@ impl Events {
     ///
     /// # Errors
     /// The stream ended.
-    pub async fn message(&mut self) -> Outcome<String> {
+    pub(crate) async fn message(&mut self) -> Outcome<String> {
         loop {
             if let Some((_, text)) = self.data().await?.split_once("\"message\":\"") {
                 return Ok(text.split('"').next().unwrap_or_default().to_owned());

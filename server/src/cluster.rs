@@ -72,7 +72,8 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
+use chat_cluster::{LogSnapshot, Member, MemberId, Now, Settings};
+use chat_core::OwnerReads;
 use chat_journal::Identity;
 use server_chat::driver::{self, Running};
 use server_chat::identity::Secrets;
@@ -129,8 +130,8 @@ pub(crate) async fn start(
         config: limits.clone(),
         snapshot_every: SNAPSHOT_EVERY,
         reads: match cluster.reads {
-            ReadsRule::Lease => Reads::Leased,
-            ReadsRule::Strict => Reads::Strict,
+            ReadsRule::Lease => OwnerReads::Lease,
+            ReadsRule::Strict => OwnerReads::Strict,
         },
     };
     let reader = log.reader().clone();

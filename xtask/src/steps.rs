@@ -120,13 +120,7 @@ impl Step {
 }
 
 fn fmt(sh: &Shell) -> Result<()> {
-    cmd!(sh, "cargo fmt --all --check").run()?;
-    // A separate workspace, because of its dependencies.
-    Ok(cmd!(
-        sh,
-        "cargo fmt --manifest-path benches/turmoil/Cargo.toml --check"
-    )
-    .run()?)
+    Ok(cmd!(sh, "cargo fmt --all --check").run()?)
 }
 
 fn clippy(sh: &Shell) -> Result<()> {

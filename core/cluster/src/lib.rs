@@ -69,7 +69,7 @@
 //! | report | fate |
 //! |---|---|
 //! | acknowledged as s + 1 | the log has it. Acknowledged as another sequence: the log has no comparison, a panic |
-//! | refused before it was proposed | the log will never have it, if no earlier attempt is unknown |
+//! | refused before it was proposed | the log will never have it, if no earlier attempt is unknown. A batch that is refused because the log has no leader is published again, for as long as calls are tried |
 //! | wrong last sequence | the record at s + 1 is read: ours, or another's, which fences us. Found nowhere after six reads: unknown, and the same bytes are published again, because what was in the way may have been lost with its leader |
 //! | none within a second | unknown: the same bytes are published again, with the same s |
 //! | refused for good, after an unknown attempt | a `Noop` at s: whichever is in the log decides |
@@ -135,7 +135,7 @@ mod snapshot;
 mod timing;
 
 pub use envelope::{FORMAT, MAX_ENVELOPE_BYTES, MemberId, Unfit};
-pub use member::{Due, Member, MemberError, Reads, Role, Settings};
+pub use member::{Due, Member, MemberError, Role, Settings};
 pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 pub use place::{Next, Owner, Place};
 pub use snapshot::LogSnapshot;

@@ -1,19 +1,4 @@
-//! One member of a cluster.
-//!
-//! ```text
-//!              silence, or a resignation              the claim is in the log
-//!  ┌──────────┐ ──────────────────────► ┌──────────┐ ──────────────────────► ┌───────┐ ◄─┐ acknowledged
-//!  │ Follower │                         │ Claiming │                         │ Owner │ ──┘
-//!  └──────────┘ ◄────────────────────── └──────────┘   ┌──────────┐ ◄─────── └───────┘
-//!     │  ▲  ▲     another's record, or refused         │ Settling │ timeout      │ resign
-//!     │  │  │                                          └──────────┘ ────────►    ▼
-//!     │  │  └───────────── another's record ─────────────┘   found       ┌───────────┐
-//!     │  └──────────────── `Resigned` is in the log ──────────────────── │ Resigning │
-//!     ▼ unreadable, or another state        snapshot                     └───────────┘
-//!  ┌──────────┐ ────────────────────────► Follower
-//!  │ Stranded │
-//!  └──────────┘
-//! ```
+//! One member of a cluster. The documentation of the crate draws its roles.
 
 mod append;
 mod claim;
@@ -24,7 +9,7 @@ mod reads;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Time};
+use chat_core::{Address, Call, Config, Earlier, Hub, Node, OwnerReads, Position, Ticket, Time};
 use chat_journal::Origin;
 
 use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
@@ -36,8 +21,6 @@ use crate::timing::Now;
 use append::Append;
 use follow::Missing;
 use ownership::{Leaving, Ownership};
-
-pub use reads::Reads;
 
 /// The bytes of an entry beside its longest text.
 const ENTRY_BYTES: usize = 16 << 10;
@@ -59,7 +42,7 @@ pub struct Settings {
     /// The number of records between two snapshots.
     pub snapshot_every: u64,
     /// When this member answers reads, if it is the owner.
-    pub reads: Reads,
+    pub reads: OwnerReads,
 }
 
 /// Settings are not usable: a single entry of this size may be larger than a record of the log.
@@ -259,12 +242,12 @@ impl Member {
         match &mut self.state {
             State::Owner(ownership) if ownership.has_lease(now.boot) => {
                 match self.settings.reads {
-                    Reads::Leased => ownership.node.submit(now.wall, ticket, from, call),
+                    OwnerReads::Lease => ownership.node.submit(now.wall, ticket, from, call),
                     // It appends nothing more that its answer could wait for.
-                    Reads::Strict if ownership.is_leaving() => {
+                    OwnerReads::Strict if ownership.is_leaving() => {
                         self.refuse(ticket, call.earlier_if_refused());
                     }
-                    Reads::Strict => self.submit_strictly(now, ticket, from, call),
+                    OwnerReads::Strict => self.submit_strictly(now, ticket, from, call),
                 }
             }
             // The state may be old, so that even a refusal by it may be wrong.

@@ -3,14 +3,14 @@
 #[path = "shared/bench.rs"]
 mod bench;
 
-use chat_cluster::{HEARTBEAT, LEASE, Outcome, PUBLISH_TIMEOUT, RETRY, Reads, Role};
-use chat_core::{Earlier, RequestKey, Ticket};
+use chat_cluster::{HEARTBEAT, LEASE, Outcome, PUBLISH_TIMEOUT, RETRY, Role};
+use chat_core::{Earlier, OwnerReads, RequestKey, Ticket};
 
 use bench::{Bench, owner, owner_with, successor};
 
 /// A strict owner with a participant.
 fn strict() -> Bench {
-    let (mut bench, _) = owner_with(Reads::Strict);
+    let (mut bench, _) = owner_with(OwnerReads::Strict);
     bench.register(1, None);
     bench.acknowledge();
     bench
@@ -60,7 +60,7 @@ fn a_batch_and_a_heartbeat_serve_strict_reads() {
 
 #[test]
 fn a_strict_read_of_an_owner_that_was_superseded_is_given_to_the_next_one() {
-    let (mut old, log) = owner_with(Reads::Strict);
+    let (mut old, log) = owner_with(OwnerReads::Strict);
     let (_, claim) = successor(&log);
     // By its clock the old owner has its lease.
     old.read(1);
@@ -154,7 +154,7 @@ fn a_cancelled_read_needs_no_append() {
 /// The earlier attempt may have been taken by an owner that was superseded since then.
 #[test]
 fn a_repeated_call_that_has_no_answer_yet_waits_for_a_later_record() {
-    let (mut bench, _) = owner_with(Reads::Strict);
+    let (mut bench, _) = owner_with(OwnerReads::Strict);
     bench.register(1, Some(RequestKey(3)));
     bench.pass(PUBLISH_TIMEOUT);
     bench.register(2, Some(RequestKey(3)));

@@ -1,7 +1,9 @@
 //! The shape of the state without its contents. Searches for new states compare it. Each view walks
 //! the whole state; commands cost no more because of it.
 
-use chat_types::{Attendance, EndReason, LastNumbers, RoomId, Time, TimerKind, UserId};
+use chat_types::{
+    Attendance, EndReason, LastNumbers, ParticipantView, RoomId, Time, TimerKind, UserId,
+};
 
 use super::Hub;
 use crate::participant::Participant;
@@ -40,28 +42,20 @@ pub struct RoomOutline {
 }
 
 /// A participant's shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantOutline {
-    /// Whether the participant is present.
-    pub presence: Attendance,
-    /// The number of open streams.
-    pub streams: u32,
-    /// The number of live rooms that it is in.
-    pub rooms: usize,
-    /// The number of pair rooms among them: 0 or 1.
+    /// What operators see of it.
+    pub view: ParticipantView,
+    /// The number of pair rooms among its live rooms: 0 or 1.
     pub pairs: usize,
     /// The number of ended rooms that it may still name.
     pub ended: usize,
-    /// Since when it waits for a partner; none if it does not.
-    pub waiting_since: Option<Time>,
     /// The numbers of sticks that it holds, and that it waits for.
     pub sticks: (usize, usize),
     /// The number of participants that it blocked.
     pub blocks: usize,
     /// The number of events in its inbox.
     pub inbox: usize,
-    /// Whether it is muted.
-    pub is_muted: bool,
 }
 
 impl Hub {
@@ -89,7 +83,7 @@ impl Hub {
     /// Every participant, in the order of their ids.
     pub fn participant_outlines(&self) -> impl Iterator<Item = ParticipantOutline> {
         let users = self.users.sorted();
-        users.map(|(user, participant)| self.participant_outline(user, participant))
+        users.filter_map(|(user, participant)| self.participant_outline(user, participant))
     }
 
     /// The instant and the kind of the next timer.
@@ -124,24 +118,24 @@ impl Hub {
         }
     }
 
-    fn participant_outline(&self, user: UserId, participant: &Participant) -> ParticipantOutline {
+    fn participant_outline(
+        &self,
+        user: UserId,
+        participant: &Participant,
+    ) -> Option<ParticipantOutline> {
         let place = |room: &RoomId| self.rooms.get(room)?.stick()?.place(user);
         let places = || participant.rooms.iter().filter_map(place);
-        ParticipantOutline {
-            presence: self.presence_of(user).unwrap_or(Attendance::Away),
-            streams: participant.streams,
-            rooms: participant.rooms.len(),
+        Some(ParticipantOutline {
+            view: self.participant_view(user)?,
             pairs: usize::from(participant.pair.is_some()),
             ended: participant.ended.len(),
-            waiting_since: self.queue.waiting_since(user),
             sticks: (
                 places().filter(|place| *place == 0).count(),
                 places().filter(|place| *place > 0).count(),
             ),
             blocks: participant.blocks.len(),
             inbox: participant.inbox.len(),
-            is_muted: self.is_muted(user),
-        }
+        })
     }
 }
 
@@ -193,7 +187,7 @@ mod tests {
         let people: Vec<ParticipantOutline> = hub.participant_outlines().collect();
         let sticks: Vec<_> = people.iter().map(|one| one.sticks).collect();
         assert_eq!(sticks, [(1, 0), (0, 1), (0, 0)]);
-        assert_eq!(people[2].waiting_since, Some(Time(1)));
+        assert_eq!(people[2].view.waiting_since, Some(Time(1)));
         let first = hub.deadlines()[0];
         assert_eq!(hub.next_deadline(), Some((first.0, first.1)));
     }

@@ -124,3 +124,13 @@ pub enum Read {
     /// The caller's stress and its boss's alert level.
     Mood,
 }
+
+crate::listed! {
+    /// When the owner of several servers answers reads.
+    OwnerReads {
+        /// At once, while its lease lasts by its own clock.
+        Lease "lease",
+        /// After an append to the log, whatever the clocks show.
+        Strict "strict",
+    }
+}

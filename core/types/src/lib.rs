@@ -18,7 +18,7 @@ mod time;
 pub mod config;
 pub mod reject;
 
-pub use call::{Call, Earlier, Read, Reader, Ticket};
+pub use call::{Call, Earlier, OwnerReads, Read, Reader, Ticket};
 pub use command::{BreakKind, Caller, Command, Continuity, EnterQueue, Entry, Implied, Operate};
 pub use config::{Config, ConfigError};
 pub use counted::{StickMove, TimerKind};

@@ -351,8 +351,6 @@ pub enum Argument {
     Bans,
     #[error("the number of reports from your address that are kept")]
     Reports,
-    #[error("the caller")]
-    Caller,
 }
 
 /// The accepted values of an argument.
@@ -376,9 +374,6 @@ pub enum Accepted {
     /// Another participant.
     #[error("another participant")]
     AnotherParticipant,
-    /// A call by a participant itself.
-    #[error("a participant, with a handle")]
-    Participant,
 }
 
 #[cfg(test)]

@@ -45,7 +45,6 @@ mod unregister;
 mod watch;
 mod wire;
 
-use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -55,7 +54,7 @@ use chat_types::{Config, Span, Time};
 
 use sim_judge::{Judge, RunJudge, SeedOutcome};
 use sim_model::history::Observer;
-use sim_model::outcome::{LiveResult, Progress};
+use sim_model::outcome::{LiveResult, Progress, WorldOutcome};
 use sim_model::plan::{Plan, Workload};
 
 use caller::Message;
@@ -332,11 +331,7 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 
 /// The judged results of the run.
 fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
-    let users = runner.clients.iter().map(|client| UserOutcome {
-        name: Arc::clone(client.user.scenario_name()),
-        user: client.user.last_user(),
-        waiting: client.user.stuck().or_else(|| client.user.pending()),
-    });
+    let users = runner.clients.iter().map(|client| client.user.outcome());
     let users = users.collect();
     let DriverMetrics { judge, points, .. } = runner.metrics;
     let ran = WorldOutcome {

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_types::{Span, Time, mix};
-use rustc_hash::FxHashMap;
 
 use super::client::Client;
 use super::clock::Clock;
@@ -93,8 +92,6 @@ pub(super) struct LoadRunner<'a, 'o> {
     /// connection for each.
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
-    /// The client of each request in flight.
-    requests: FxHashMap<u64, u32>,
     pub(super) timeline: Timeline,
     phase: Phase,
     /// The number of clients that are not done, and of those not yet asked to drain in this round.
@@ -141,7 +138,6 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             clients: Vec::new(),
             most_clients,
             by_persona: vec![0; personas],
-            requests: FxHashMap::default(),
             timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
             phase: Phase::Safety,
             busy: 0,
@@ -177,11 +173,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn begin(&mut self) {
         self.at(START + self.plan.duration, Wakeup::Heal);
         if let Workload::Steps { users, steps } = &self.plan.workload {
-            for (index, user) in users.iter().enumerate() {
-                let stream = user.stream.is_some();
-                let script = Script::Manual { stream };
+            for user in users {
+                let script = Script::Manual(user.clone().into());
                 self.add(script, user.name.as_str(), START);
-                self.clients[index].user.as_written(user);
             }
             for (index, step) in (0..).zip(steps) {
                 self.at(START + step.at, Wakeup::Script(index));
@@ -314,7 +308,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.clients.push(Client::new(user, door));
         self.busy += 1;
         let user = &mut self.clients[agent as usize].user;
-        user.start_meant(now, meant, &mut self.metrics);
+        user.start(now, meant, &mut self.metrics);
         self.settle(agent);
     }
 

@@ -24,8 +24,8 @@ pub(super) struct Pool {
     pub(super) net: Arc<CallerContext>,
     /// The channel of messages from the network.
     pub(super) messages: Receiver<TimedMessage>,
-    /// The requests in flight.
-    busy: FxHashMap<u64, AbortHandle>,
+    /// The requests in flight, each with its client and its task.
+    busy: FxHashMap<u64, (u32, AbortHandle)>,
     tickets: u64,
 }
 
@@ -58,24 +58,29 @@ impl Pool {
         })
     }
 
-    /// Starts a request, and returns its number.
-    pub(super) fn send(&mut self, session: &Arc<Session>, want: CallerRequest) -> u64 {
+    /// Starts a request of a client, and returns its number.
+    pub(super) fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
         let request = serve(Arc::clone(&self.net), ticket, Arc::clone(session), want);
         let task = self.runtime.spawn(request).abort_handle();
-        self.busy.insert(ticket, task);
+        self.busy.insert(ticket, (agent, task));
         ticket
     }
 
-    /// Handles the end of a request. Returns whether it was still awaited.
-    pub(super) fn finish(&mut self, ticket: u64) -> bool {
-        self.busy.remove(&ticket).is_some()
+    /// The client of a request, if it is still awaited.
+    pub(super) fn client_of(&self, ticket: u64) -> Option<u32> {
+        self.busy.get(&ticket).map(|(agent, _)| *agent)
     }
 
-    /// Cancels a request and drops its connection.
+    /// Handles the end of a request. Returns its client if it was still awaited.
+    pub(super) fn finish(&mut self, ticket: u64) -> Option<u32> {
+        self.busy.remove(&ticket).map(|(agent, _)| agent)
+    }
+
+    /// Cancels a request that is not awaited any more, and drops its connection.
     pub(super) fn cancel(&mut self, ticket: u64) {
-        if let Some(task) = self.busy.remove(&ticket) {
+        if let Some((_, task)) = self.busy.remove(&ticket) {
             task.abort();
         }
     }

@@ -68,7 +68,7 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
         while under_way < AT_ONCE
             && let Some((session, want)) = todo.next()
         {
-            pool.send(&session, want);
+            pool.send(0, &session, want);
             under_way += 1;
         }
         let left = pool.net.clock.until(until);
@@ -79,7 +79,7 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
             return unfinished;
         };
         if let Message::Ended { ticket, result } = received.message
-            && pool.finish(ticket)
+            && pool.finish(ticket).is_some()
         {
             under_way -= 1;
             unfinished -= usize::from(result.is_ok());

@@ -8,7 +8,7 @@
 //! goes to the [`Observer`] passed with the input.
 //!
 //! ```text
-//! user.start(now, &mut history);
+//! user.start(now, now, &mut history);
 //! loop {
 //!     while let Some(action) = user.poll_action() { … send, cancel, open, close … }
 //!     // the earliest of user.poll_timeout() and what the network brings
@@ -64,10 +64,7 @@ pub enum Script {
     /// The flow of a persona.
     Flow(Arc<Persona>),
     /// Single steps, passed by [`VirtualUser::manual`]. The user has no habits and draws nothing.
-    Manual {
-        /// Whether it holds an event stream.
-        stream: bool,
-    },
+    Manual(Box<ScriptUser>),
 }
 
 /// The user's current activity.
@@ -125,8 +122,6 @@ pub struct VirtualUser {
     profile: ClientProfile,
     /// The next openings of its streams, if the plan has them.
     opens: VecDeque<Opening>,
-    /// Whether it registers again under its old handle, also without a habit.
-    keeps_handle: bool,
     /// The participant that the next call names, if the plan says it.
     named: Option<User>,
     script: Script,
@@ -156,10 +151,15 @@ impl VirtualUser {
     #[must_use]
     pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
-        let (mut habits, profile) = match &script {
+        let (mut habits, mut profile) = match &script {
             Script::Flow(persona) => (persona.habits, persona.profile),
-            Script::Manual { .. } => (Habits::default(), ClientProfile::default()),
+            Script::Manual(_) => (Habits::default(), ClientProfile::default()),
         };
+        let mut opens = VecDeque::new();
+        if let Script::Manual(user) = &script {
+            profile.stream_by = user.stream.unwrap_or_default();
+            opens.extend(&user.opens);
+        }
         for drawn_once in [&mut habits.bare_check, &mut habits.no_key] {
             if !draw.chance(*drawn_once) {
                 *drawn_once = Ratio::NEVER;
@@ -185,8 +185,7 @@ impl VirtualUser {
             client,
             habits,
             profile,
-            opens: VecDeque::new(),
-            keeps_handle: false,
+            opens,
             named: None,
             script,
             name: called,
@@ -210,25 +209,13 @@ impl VirtualUser {
         self
     }
 
-    /// Sets what the steps form says of it: its streams, and whether it keeps its handle.
-    pub fn as_written(&mut self, user: &ScriptUser) {
-        self.profile.stream_by = user.stream.unwrap_or_default();
-        self.opens = user.opens.iter().copied().collect();
-        self.keeps_handle = user.keeps_handle;
-    }
-
     /// Draws later choices from the generator of this seed. Earlier choices stay.
     pub fn rekey(&mut self, seed: u64) {
         self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 
-    /// Starts the flow: the user arrives.
-    pub fn start(&mut self, now: Time, o: &mut impl Observer) {
-        self.start_meant(now, now, o);
-    }
-
-    /// Starts the flow now; its intended start was `meant`.
-    pub fn start_meant(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
+    /// Starts the flow now: the user arrives. Its intended start was `meant`.
+    pub fn start(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         if let (Activity::Idle, Script::Flow(persona)) = (self.activity, &self.script) {
             self.cursor.restart(&persona.flow);
             self.activity = Activity::Ready { meant };

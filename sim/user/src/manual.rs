@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::draw::Draw;
 use sim_model::history::Observer;
-use sim_model::outcome::Waiting;
+use sim_model::outcome::{UserOutcome, Waiting};
 use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
 
@@ -67,16 +67,14 @@ impl VirtualUser {
         self.is_vanished() || is_drained && self.calls.open.is_empty()
     }
 
-    /// Its name in the scenario, whatever name it uses now.
+    /// What became of it.
     #[must_use]
-    pub fn scenario_name(&self) -> &Arc<str> {
-        &self.scenario_name
-    }
-
-    /// Its last participant; none before it registered.
-    #[must_use]
-    pub const fn last_user(&self) -> Option<User> {
-        self.last_user
+    pub fn outcome(&self) -> UserOutcome {
+        UserOutcome {
+            name: Arc::clone(&self.scenario_name),
+            user: self.last_user,
+            waiting: self.stuck().or_else(|| self.pending()),
+        }
     }
 
     /// A room that it remembers, including ended ones.
@@ -104,8 +102,7 @@ impl VirtualUser {
     }
 
     /// What the user still waits for; `None` if it is done or disconnected permanently.
-    #[must_use]
-    pub fn pending(&self) -> Option<Waiting> {
+    fn pending(&self) -> Option<Waiting> {
         if self.is_done() {
             return None;
         }

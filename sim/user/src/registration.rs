@@ -100,7 +100,8 @@ impl VirtualUser {
             self.abandon(now, now, &call, o);
         }
         // A stray client also registers again under its old handle.
-        let returns = self.draw.chance(self.habits.stray) || self.keeps_handle;
+        let keeps_it = matches!(&self.script, Script::Manual(user) if user.keeps_handle);
+        let returns = self.draw.chance(self.habits.stray) || keeps_it;
         self.record(now, ClientEvent::Forgot { returns }, o);
         self.user = None;
         if !returns {
@@ -136,8 +137,8 @@ impl VirtualUser {
     pub(super) fn come_back(&mut self, now: Time, meant: Time) {
         self.activity = match (&self.script, self.pace) {
             (Script::Flow(_), _) => Activity::Ready { meant },
-            (Script::Manual { .. }, Pace::AsWritten) => Activity::Idle,
-            (Script::Manual { .. }, Pace::Hurried) => Activity::Settling,
+            (Script::Manual(_), Pace::AsWritten) => Activity::Idle,
+            (Script::Manual(_), Pace::Hurried) => Activity::Settling,
         };
         if self.user.is_some() {
             self.open_stream(now);
@@ -218,7 +219,7 @@ impl VirtualUser {
     fn ask_for_stream(&mut self, now: Time, opening: Opening) {
         let wanted = match &self.script {
             Script::Flow(persona) => persona.stream,
-            Script::Manual { stream } => *stream,
+            Script::Manual(user) => user.stream.is_some(),
         };
         if wanted {
             let stream = self.stream.open(now, &self.client);

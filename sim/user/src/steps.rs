@@ -101,7 +101,7 @@ impl VirtualUser {
     /// By habit, a user that takes a break checks its stress once, or twice at once: the answer to
     /// that is never delayed.
     fn look_meanwhile(&mut self, now: Time, o: &mut impl Observer) {
-        if matches!(self.script, Script::Manual { .. }) {
+        if matches!(self.script, Script::Manual(_)) {
             return;
         }
         for _ in 0..self.draw.below(4).saturating_sub(1) {
@@ -325,7 +325,7 @@ impl VirtualUser {
     fn room(&mut self) -> Option<Room> {
         let left_out = match self.script {
             Script::Flow(_) => self.rooms.is_in_one() && self.draw.below(8) == 0,
-            Script::Manual { .. } => self.leave_out.contains(&Argument::Room),
+            Script::Manual(_) => self.leave_out.contains(&Argument::Room),
         };
         if left_out { None } else { self.rooms.current() }
     }
@@ -335,7 +335,7 @@ impl VirtualUser {
         let epoch = self.rooms.epoch(room)?;
         let given = match self.script {
             Script::Flow(_) => self.draw.below(2) == 0,
-            Script::Manual { .. } => !self.leave_out.contains(&Argument::Epoch),
+            Script::Manual(_) => !self.leave_out.contains(&Argument::Epoch),
         };
         given.then_some(epoch)
     }

@@ -187,21 +187,22 @@ fn room_facets(room: &RoomOutline, wrong: u64, into: &mut FacetSet) {
 }
 
 fn person_facets(person: &ParticipantOutline, into: &mut FacetSet) {
-    let there = presence(person.presence);
-    let streams = u64::from(person.streams.min(2));
+    let view = &person.view;
+    let there = presence(view.presence);
+    let streams = u64::from(view.streams.min(2));
     let (holds, claims) = person.sticks;
     into.push(Facet::of(
         About::Person,
         &[
             there,
             streams,
-            few(person.rooms),
+            few(view.rooms.len()),
             few(person.pairs),
             few(person.ended),
-            u64::from(person.waiting_since.is_some()),
+            u64::from(view.waiting_since.is_some()),
             few(holds),
             few(claims),
-            u64::from(person.is_muted),
+            u64::from(view.is_muted),
         ],
     ));
     let (inbox, blocks) = (class(person.inbox), few(person.blocks));

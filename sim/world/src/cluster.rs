@@ -38,7 +38,7 @@ mod witness;
 
 use std::collections::VecDeque;
 
-use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
+use chat_cluster::{LogSnapshot, Member, MemberId, Now, Settings};
 use chat_core::{Node, Ticket};
 use chat_journal::Identity;
 use chat_types::{Span, Time};
@@ -46,11 +46,12 @@ use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::history::{ClusterEvent, WorldRecord};
 use sim_model::outcome::START;
-use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
+use sim_model::plan::{LEASE_DRIFT, Plan};
 use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
+use crate::slab::Slab;
 use log::SharedLog;
 use machine_clock::MachineClock;
 use packets::Packet;
@@ -81,9 +82,8 @@ pub(super) struct Cluster {
     /// The epoch of the newest owner.
     epoch: u64,
     witness: Witness,
-    /// What is on its way, by the number of its event.
-    packets: Vec<Option<(Process, Packet)>>,
-    free_packets: Vec<u32>,
+    /// What is on its way.
+    packets: Slab<(Process, Packet)>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
     /// Whether a member acts now, and what follows its turn.
@@ -169,10 +169,7 @@ impl Cluster {
                 origin,
                 config: plan.server.clone(),
                 snapshot_every: u64::from(plan.capacity.snapshot_every),
-                reads: match plan.reads {
-                    OwnerReads::Lease => Reads::Leased,
-                    OwnerReads::Strict => Reads::Strict,
-                },
+                reads: plan.reads,
             },
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),
@@ -182,8 +179,7 @@ impl Cluster {
             owner: None,
             epoch: 0,
             witness: Witness::new(&origin, plan.server.clone()),
-            packets: Vec::new(),
-            free_packets: Vec::new(),
+            packets: Slab::new(),
             shown_lease: true,
             is_turning: false,
             deferred: VecDeque::new(),

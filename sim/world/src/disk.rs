@@ -8,13 +8,10 @@
 mod damage;
 mod strikes;
 
-use std::collections::VecDeque;
-
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
 use chat_types::{Config, Continuity, Time};
 
-use damage::recover_damaged;
 use strikes::Strike;
 
 /// The largest number of entries that are kept in place of a snapshot.
@@ -50,10 +47,6 @@ pub(crate) struct Disk {
     /// The position of the newest snapshot, which may not be written yet: its bytes follow from the
     /// entries, too.
     covered: Position,
-    /// The entries of the append in progress.
-    pending: VecDeque<Entry>,
-    /// The number of those entries, also when they are not kept.
-    pub(crate) in_flight: usize,
     /// The damage that files have suffered.
     strikes: Vec<Strike>,
     /// The end of the journal that an operator restored last.
@@ -77,7 +70,7 @@ pub(crate) type Decisions<'d> = (Option<&'d Result<Reply, Reject>>, &'d Result<R
 /// the last one in the undamaged files, and that of the recovered state; none if it was refused.
 pub(crate) type Damaged = (String, [u64; 2], Option<u64>);
 
-/// The fate of an append in progress at a crash.
+/// The fate of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsynced {
     /// Not written.
@@ -105,8 +98,6 @@ impl Disk {
             batches: Vec::new(),
             marked: Position(0),
             covered: Position(0),
-            pending: VecDeque::new(),
-            in_flight: 0,
             strikes: Vec::new(),
             restored: None,
         }
@@ -121,32 +112,19 @@ impl Disk {
         }
     }
 
-    /// Starts an append.
-    pub(crate) fn begin(&mut self, batch: &[Entry]) {
+    /// Commits an entry of a batch, with its outcome.
+    pub(crate) fn commit(&mut self, entry: &Entry, decided: &Result<Reply, Reject>) {
         if self.keeps_entries {
-            self.pending.extend(batch.iter().cloned());
-        }
-        self.in_flight = batch.len();
-    }
-
-    /// Drops an append that failed and wrote nothing.
-    pub(crate) fn abandon(&mut self) {
-        self.pending.clear();
-        self.in_flight = 0;
-    }
-
-    /// Commits the next entry of the append, with its outcome.
-    pub(crate) fn commit(&mut self, at: Time, decided: &Result<Reply, Reject>) {
-        if let Some(entry) = self.pending.pop_front() {
-            self.entries.push(entry);
+            self.entries.push(entry.clone());
             self.decided.push(Some(decided.clone()));
-            if self.pending.is_empty() {
-                self.add_batch(at, self.in_flight);
-                self.marked = self.end();
-            }
         }
-        if self.pending.is_empty() {
-            self.in_flight = 0;
+    }
+
+    /// Ends a batch of so many entries, which may be answered now.
+    pub(crate) fn end_batch(&mut self, at: Time, entries: usize) {
+        if self.keeps_entries {
+            self.add_batch(at, entries);
+            self.marked = self.end();
         }
     }
 
@@ -240,15 +218,12 @@ impl Disk {
         self.covered > Position(0)
     }
 
-    /// Crashes. `at` is the time at which an append in progress would have been written.
-    pub(crate) fn crash(&mut self, unsynced: Unsynced, at: Time) {
-        let pending = std::mem::take(&mut self.pending);
-        let length = pending.len();
-        self.in_flight = 0;
-        if unsynced == Unsynced::Written && length > 0 {
-            self.decided.extend(std::iter::repeat_n(None, length));
-            self.entries.extend(pending);
-            self.add_batch(at, length);
+    /// Has the append in progress at a crash, which nobody was notified of. It was written `at` this time.
+    pub(crate) fn keep_unsynced(&mut self, batch: Vec<Entry>, at: Time) {
+        if self.keeps_entries && !batch.is_empty() {
+            self.decided.resize(self.decided.len() + batch.len(), None);
+            self.add_batch(at, batch.len());
+            self.entries.extend(batch);
         }
     }
 
@@ -272,7 +247,7 @@ impl Disk {
             let recovered = self.read(&mut before, config, &mut |_, _, _| {});
             acknowledged = recovered.hub.digest();
         }
-        let (what, state) = recover_damaged(&self.origin, config, files, digest);
+        let (what, state) = self.recover_damaged(config, files, digest);
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
         let (seed, continuity) = (self.origin.seed, self.continuity());

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use chat_types::{Ticket, Time};
 
-use super::in_flight::index_of;
+use super::slab::index_of;
 
 /// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ pub(super) enum Event {
     /// The server restarts.
     Restart,
     /// Something arrives between servers and their log.
-    Packet(u32),
+    Packet(Ticket),
     /// A member's timer is due.
     MemberDue(u32),
     /// One of several servers starts again.
@@ -91,7 +91,7 @@ impl Event {
             Self::End => (17, 0),
             Self::DrainAgain => (18, 0),
             Self::Awake(agent) => (19, agent),
-            Self::Packet(index) => (20, index),
+            Self::Packet(ticket) => (20, index_of(ticket)),
             Self::MemberDue(server) => (21, server),
             Self::MemberStarts(server) => (22, server),
             Self::MemberContinues(server) => (23, server),

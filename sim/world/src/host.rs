@@ -73,18 +73,19 @@ impl<O: Observer> ServerHost<'_, O> {
     }
 
     /// The batch in flight is in the journal, written at the instant `at`. `each` receives its
-    /// decisions; the judges receive the events that they post if the server `tells_posted`.
+    /// entries with their decisions; the judges receive the events that they post if the server
+    /// `tells_posted`.
     pub fn committed(
         &mut self,
         at: Time,
         tells_posted: bool,
-        mut each: impl FnMut(&Result<Reply, Reject>),
+        mut each: impl FnMut(&Entry, &Result<Reply, Reject>),
     ) {
         let (since, first) = (self.at, self.node.hub().position().next());
         let (observer, mut position) = (&mut *self.observer, first);
         self.node
             .committed_and(first, (at, since), |entry, ticket, outcome, posted| {
-                each(outcome);
+                each(entry, outcome);
                 let committed = ServerRecord::Committed {
                     position: position.0,
                     at,

@@ -5,18 +5,10 @@ use std::sync::Arc;
 use chat_core::{Earlier, Page, Ticket};
 use chat_types::Time;
 
+use super::slab::Slab;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{CallId, Outcome, Room, User};
 use sim_model::server::Call;
-
-/// The place of a ticket's entry in the table.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the lower half of the number"
-)]
-pub(super) const fn index_of(ticket: Ticket) -> u32 {
-    ticket.0 as u32
-}
 
 /// An entry of the in-flight table.
 #[derive(Clone, Debug)]
@@ -140,36 +132,10 @@ impl RequestOrigin {
     }
 }
 
-/// The in-flight table. A place is reused under another generation, the upper half of its ticket.
-#[derive(Clone, Debug, Default)]
-pub(super) struct InFlightTable {
-    /// The entries with their tickets, and free places with their next ones.
-    entries: Vec<(Ticket, Option<InFlight>)>,
-    free: Vec<u32>,
-}
+/// The in-flight table.
+pub(super) type InFlightTable = Slab<InFlight>;
 
 impl InFlightTable {
-    pub(super) fn insert(&mut self, entry: InFlight) -> Ticket {
-        let index = self.free.pop().unwrap_or_else(|| {
-            let index = u32::try_from(self.entries.len());
-            let index = index.expect("fewer entries than fit in memory");
-            self.entries.push((Ticket(index.into()), None));
-            index
-        });
-        let (ticket, cell) = &mut self.entries[index as usize];
-        *cell = Some(entry);
-        *ticket
-    }
-
-    fn cell(&mut self, ticket: Ticket) -> Option<&mut (Ticket, Option<InFlight>)> {
-        let cell = self.entries.get_mut(index_of(ticket) as usize)?;
-        (cell.0 == ticket).then_some(cell)
-    }
-
-    pub(super) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut InFlight> {
-        self.cell(ticket)?.1.as_mut()
-    }
-
     pub(super) fn request(&mut self, ticket: Ticket) -> Option<&mut Request> {
         if let InFlight::Request(request) = self.get_mut(ticket)? {
             return Some(request);
@@ -187,21 +153,6 @@ impl InFlightTable {
             return Some(stream);
         }
         None
-    }
-
-    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<InFlight> {
-        let (next, cell) = self.cell(ticket)?;
-        let entry = cell.take()?;
-        *next = Ticket(ticket.0.wrapping_add(1 << u32::BITS));
-        self.free.push(index_of(ticket));
-        Some(entry)
-    }
-
-    /// The tickets of the entries that match, in the order of their places.
-    pub(super) fn find(&self, which: impl Fn(&InFlight) -> bool) -> Vec<Ticket> {
-        let matches = |(_, entry): &&(_, Option<InFlight>)| entry.as_ref().is_some_and(&which);
-        let found = self.entries.iter().filter(matches);
-        found.map(|(ticket, _)| *ticket).collect()
     }
 
     /// The tickets of all streams, in order.

@@ -28,6 +28,7 @@ mod outage;
 mod race_schedule;
 mod script;
 mod server;
+mod slab;
 mod split;
 mod streams;
 mod swaps;
@@ -42,7 +43,7 @@ use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{FaultRecord, NetworkRecord, Observer, RunEvent, WorldRecord};
-use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
+use sim_model::outcome::{Progress, START, Timeline, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_model::protocol::Agent;
 use sim_model::server::ServerRecord;
@@ -181,7 +182,7 @@ impl<'a, 'o> World<'a, 'o> {
             busy: 0,
             by_persona: vec![0; personas],
             server: Server::new(plan, seed),
-            in_flight: InFlightTable::default(),
+            in_flight: InFlightTable::new(),
             active_faults: ActiveFaults::new(seed),
             faults: plan.faults_of(seed).into(),
             mishaps: Vec::new(),
@@ -257,7 +258,7 @@ impl<'a, 'o> World<'a, 'o> {
             Event::FaultEnds(index) => self.fault_ends(index),
             Event::Awake(agent) => self.awake(agent),
             Event::Restart => self.restart(),
-            Event::Packet(index) => self.packet_arrives(index),
+            Event::Packet(ticket) => self.packet_arrives(ticket),
             Event::MemberDue(server) => self.member_due(server),
             Event::MemberStarts(server) => self.member_starts(server),
             Event::MemberContinues(server) => self.member_continues(server),
@@ -366,7 +367,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.timeline.arrive(now.since(START));
         self.network.connect(Draw::new(key, Actor::Link(agent)));
         let mut user = VirtualUser::new(Agent(agent), script, self.plan.client, key, name);
-        user.start(now, &mut self.observers);
+        user.start(now, now, &mut self.observers);
         self.clients.push(Client::new(user, agent as usize));
         self.busy += 1;
         self.settle(agent);
@@ -448,11 +449,7 @@ impl<'a, 'o> World<'a, 'o> {
 
     /// The results of the run, which is over.
     fn ran(self) -> WorldOutcome {
-        let users = self.clients.iter().map(|client| UserOutcome {
-            name: Arc::clone(client.user.scenario_name()),
-            user: client.user.last_user(),
-            waiting: client.user.stuck().or_else(|| client.user.pending()),
-        });
+        let users = self.clients.iter().map(|client| client.user.outcome());
         let skipped = self.clients.iter().map(|client| client.user.skipped());
         WorldOutcome {
             seed: self.seed,

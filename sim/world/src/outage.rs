@@ -10,7 +10,7 @@ use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage};
 use super::race_schedule::Direction;
 use super::{START, World};
-use crate::disk::{Decisions, Unsynced};
+use crate::disk::Decisions;
 use crate::translate;
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
@@ -55,20 +55,18 @@ impl World<'_, '_> {
         let now = self.now();
         // The next life may have other limits.
         self.report_collections();
-        if self.server.alone.take().is_none() {
+        let Some(node) = self.server.alone.take() else {
             return;
-        }
+        };
         self.server.stopping = None;
         self.schedule_in(down_for, Event::Restart);
-        let unsynced = match how {
-            Outage::Stop | Outage::Crash => Unsynced::Written,
-            Outage::CrashUnsynced => Unsynced::Lost,
-        };
-        if self.server.disk.in_flight > 0 && unsynced == Unsynced::Lost {
-            self.observers.reach(Point::UnsyncedLost);
-        }
         let at = self.server_now();
-        self.server.disk.crash(unsynced, at);
+        let batch: Vec<Entry> = node.batch().map(|(entry, _)| entry.clone()).collect();
+        match how {
+            Outage::Stop | Outage::Crash => self.server.disk.keep_unsynced(batch, at),
+            Outage::CrashUnsynced if batch.is_empty() => {}
+            Outage::CrashUnsynced => self.observers.reach(Point::UnsyncedLost),
+        }
         self.server.life += 1;
         self.server.appending = false;
         self.server.due_at = Time::MAX;

@@ -11,11 +11,8 @@ impl World<'_, '_> {
     pub(super) fn begin_script(&mut self) {
         let plan = self.plan;
         for user in plan.workload.users() {
-            let stream = user.stream.is_some();
-            self.add_client(Script::Manual { stream }, user.name.as_str().into());
-            if let Some(client) = self.clients.last_mut() {
-                client.user.as_written(user);
-            }
+            let script = Script::Manual(user.clone().into());
+            self.add_client(script, user.name.as_str().into());
         }
         for (index, step) in (0..).zip(plan.workload.steps()) {
             let script = Event::Script(index);

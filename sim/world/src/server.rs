@@ -10,7 +10,8 @@ use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, index_of};
+use super::in_flight::{InFlight, RequestOrigin, RequestStage};
+use super::slab::index_of;
 use super::{START, World};
 use crate::cluster::Cluster;
 use crate::disk::Disk;

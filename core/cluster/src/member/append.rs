@@ -1,12 +1,6 @@
 //! The append in flight, and its fate.
 //!
-//! | report | fate |
-//! |---|---|
-//! | acknowledged as the next sequence | the log has it |
-//! | refused, and no earlier attempt is unknown | the log will never have it |
-//! | the same of a batch, because the log has no leader | the same bytes again, for as long as calls are tried |
-//! | the log's last sequence is another | the record at its place is read: ours, or another's; none: unknown |
-//! | none in time | unknown: the same bytes again, with the same expected sequence |
+//! The documentation of the crate lists what each report says of it.
 //!
 //! Only a record of the log proves that the log has no other at its place. That a record was not
 //! found proves nothing.

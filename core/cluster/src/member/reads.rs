@@ -15,16 +15,6 @@ use crate::timing::Now;
 /// The largest number of calls that wait.
 const MOST: usize = 16_384;
 
-/// When the owner answers reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// At once, within its lease.
-    #[default]
-    Leased,
-    /// When the log has a record that was appended after the read arrived.
-    Strict,
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct WaitingCall {
     pub(super) ticket: Ticket,

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use chat_cluster::{
-    Alarm, AppendId, Member, MemberId, Now, Outcome, Output, Reads, Role, SILENCE, Settings,
+    Alarm, AppendId, Member, MemberId, Now, Outcome, Output, Role, SILENCE, Settings,
 };
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Output as NodeOutput, Read, Reader, Reject,
-    RequestKey, Response, SecretHash, Ticket, Time,
+    Address, Call, Caller, Command, Config, Earlier, Output as NodeOutput, OwnerReads, Read,
+    Reader, Reject, RequestKey, Response, SecretHash, Ticket, Time,
 };
 use chat_journal::Identity;
 
@@ -29,10 +29,10 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(number: u64) -> Self {
-        Self::with(number, Reads::Leased)
+        Self::with(number, OwnerReads::Lease)
     }
 
-    pub(crate) fn with(number: u64, reads: Reads) -> Self {
+    pub(crate) fn with(number: u64, reads: OwnerReads) -> Self {
         let identity = Identity {
             realm: 7,
             seed: 5,
@@ -228,10 +228,10 @@ impl Bench {
 
 /// A member that is the owner, its first batch in the log; and the records of the log.
 pub(crate) fn owner() -> (Bench, Vec<Arc<[u8]>>) {
-    owner_with(Reads::Leased)
+    owner_with(OwnerReads::Lease)
 }
 
-pub(crate) fn owner_with(reads: Reads) -> (Bench, Vec<Arc<[u8]>>) {
+pub(crate) fn owner_with(reads: OwnerReads) -> (Bench, Vec<Arc<[u8]>>) {
     let mut bench = Bench::with(1, reads);
     bench.pass(SILENCE.times(2));
     let claim = bench.acknowledge();

@@ -204,7 +204,7 @@ impl<'p> ProbeClients<'p> {
     ) -> Measured<(Answered, Span)> {
         let clock = self.pool.net.clock;
         let began = clock.now();
-        let ticket = self.pool.send(session, want);
+        let ticket = self.pool.send(0, session, want);
         loop {
             let received = self.pool.messages.recv_timeout(PATIENCE);
             let now = clock.now();

@@ -58,7 +58,7 @@ impl LoadRunner<'_, '_> {
         client.cut_until = client.cut_until.max(until);
         let lost: Vec<u64> = client.in_flight.iter().map(|one| one.ticket).collect();
         for ticket in lost {
-            self.forget(ticket);
+            self.pool.cancel(ticket);
         }
         self.break_stream(agent);
     }
@@ -101,7 +101,7 @@ impl LoadRunner<'_, '_> {
     /// Keeps a message for a client whose process is stopped. Returns all other messages.
     pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
         let agent = match &message {
-            Message::Ended { ticket, .. } => self.requests.get(ticket).copied(),
+            Message::Ended { ticket, .. } => self.pool.client_of(*ticket),
             Message::Stream { agent, .. } => Some(*agent),
             Message::Asked(_) | Message::Nemesis(_) => None,
         };

@@ -46,8 +46,7 @@ impl LoadRunner<'_, '_> {
 
     /// Handles the end of a request, if it is still awaited.
     fn end_request(&mut self, ticket: u64, result: Result<Answered, String>, now: Time) {
-        self.pool.finish(ticket);
-        let agent = self.requests.remove(&ticket);
+        let agent = self.pool.finish(ticket);
         if let Err(why) = &result {
             self.metrics.requests.failed += 1;
             self.last_failure = Some(why.clone());
@@ -175,10 +174,8 @@ impl LoadRunner<'_, '_> {
 
     /// Makes a request of a client, and returns its number.
     fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> u64 {
-        let ticket = self.pool.send(session, want);
         self.metrics.requests.sent += 1;
-        self.requests.insert(ticket, agent);
-        ticket
+        self.pool.send(agent, session, want)
     }
 
     /// Handles a page of an inbox that was read for a stream.
@@ -313,10 +310,10 @@ impl LoadRunner<'_, '_> {
         let Some(one) = client.take(is_it) else {
             return;
         };
-        if self.requests.contains_key(&one.ticket) {
+        if self.pool.client_of(one.ticket).is_some() {
             client.identity(one.secret).session.leave(one.moves);
         }
-        self.forget(one.ticket);
+        self.pool.cancel(one.ticket);
     }
 
     /// Ends all connections of a client.
@@ -325,15 +322,9 @@ impl LoadRunner<'_, '_> {
         self.metrics.observe_network(now, Agent(agent), &dropped);
         let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
         for one in lost {
-            self.forget(one.ticket);
+            self.pool.cancel(one.ticket);
         }
         self.close(agent);
-    }
-
-    /// Cancels a request that is not awaited any more.
-    pub(super) fn forget(&mut self, ticket: u64) {
-        self.requests.remove(&ticket);
-        self.pool.cancel(ticket);
     }
 
     fn open(&mut self, agent: u32, number: u32, secret: u64, after: u64) {
@@ -370,7 +361,7 @@ impl LoadRunner<'_, '_> {
     pub(super) fn close(&mut self, agent: u32) {
         let closed = self.clients[agent as usize].stream.take();
         if let Some(ticket) = closed.and_then(|stream| stream.reading) {
-            self.forget(ticket);
+            self.pool.cancel(ticket);
         }
     }
 }

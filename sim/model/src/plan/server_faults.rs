@@ -15,15 +15,7 @@ pub enum ServersNeeded {
 /// that is so slow is over before a silence of three seconds by a clock that is so fast.
 pub const LEASE_DRIFT: u32 = 10;
 
-chat_types::listed! {
-    /// When the owner of several servers answers reads.
-    OwnerReads {
-        /// At once, while its lease lasts by its own clock.
-        Lease "lease",
-        /// After an append to the log, whatever the clocks show.
-        Strict "strict",
-    }
-}
+pub use chat_types::OwnerReads;
 
 chat_types::listed! {
     /// What happens to one of several servers.

@@ -14,10 +14,10 @@ use std::fmt::Debug;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Reads, Settings};
+use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Settings};
 use chat_core::{
-    Address, Answer, Body, Call, Caller, Command, Earlier, Event, Read, Reader, Response,
-    SecretHash, Ticket,
+    Address, Answer, Body, Call, Caller, Command, Earlier, Event, OwnerReads, Read, Reader,
+    Response, SecretHash, Ticket,
 };
 use chat_journal::Identity;
 use chat_types::config::{Limit, RateLimit, StickRule};
@@ -405,7 +405,7 @@ fn settings(number: u64) -> Settings {
             ..Config::default()
         },
         snapshot_every: 60,
-        reads: Reads::Leased,
+        reads: OwnerReads::Lease,
     }
 }
 

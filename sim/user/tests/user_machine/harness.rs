@@ -6,7 +6,7 @@ use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, RunEvent};
 use sim_model::plan::{
-    Argument, Client, ClientProfile, Frequency, Habits, Persona, Step, Text, Verb,
+    Argument, Client, ClientProfile, Frequency, Habits, Persona, ScriptUser, Step, Text, Verb,
 };
 use sim_model::protocol::{
     Agent, Answer, Body, CallId, Command, EndReason, EnterQueue, Event, Gap, InboxEvent, Op,
@@ -24,6 +24,16 @@ pub(crate) const CLIENT: Client = Client {
 /// The ratio 1/1.
 pub(crate) fn always() -> Ratio {
     Ratio::new(1, 1).unwrap()
+}
+
+/// The script of a user that performs single steps.
+pub(crate) fn by_hand(stream: Option<ReadBy>) -> Script {
+    Script::Manual(Box::new(ScriptUser {
+        name: "Ann".to_owned(),
+        stream,
+        opens: Vec::new(),
+        keeps_handle: false,
+    }))
 }
 
 pub(crate) fn flow(steps: Vec<Step>) -> Persona {
@@ -212,7 +222,7 @@ impl Harness {
 
     /// A user that performs single steps.
     pub(crate) fn by_hand() -> Self {
-        Self::with_seed(Script::Manual { stream: true }, 1)
+        Self::with_seed(by_hand(Some(ReadBy::Handle)), 1)
     }
 
     pub(crate) fn with_seed(script: Script, seed: u64) -> Self {
@@ -284,7 +294,7 @@ impl Harness {
     }
 
     pub(crate) fn start(&mut self) {
-        self.input(|user, now, log| user.start(now, log));
+        self.input(|user, now, log| user.start(now, now, log));
     }
 
     pub(crate) fn answer(&mut self, call: u32, attempt: u32, outcome: &Outcome) {

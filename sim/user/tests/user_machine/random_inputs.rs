@@ -8,7 +8,7 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::DeliveryPath;
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Body, EndReason, Outcome, Plain, Refusal, Reply, Response, User, WasWaiting, Who,
+    Body, EndReason, Outcome, Plain, ReadBy, Refusal, Reply, Response, User, WasWaiting, Who,
 };
 use sim_user::{Action, Script};
 
@@ -264,7 +264,7 @@ proptest! {
         inputs in proptest::collection::vec(input(), 0..120),
     ) {
         let script = || {
-            if by_hand == 0 { Script::Manual { stream } } else { Script::Flow(Arc::new(persona(habits, stream))) }
+            if by_hand == 0 { crate::harness::by_hand(stream.then_some(ReadBy::Handle)) } else { Script::Flow(Arc::new(persona(habits, stream))) }
         };
         let run = |seed| {
             let mut harness = Harness::with_seed(script(), seed);

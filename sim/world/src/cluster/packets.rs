@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use chat_cluster::{Alarm, AppendId, Outcome, Output, ReadId, Source};
-use chat_types::{Span, Time};
+use chat_types::{Span, Ticket, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::outcome::Point;
 
+use super::Process;
 use super::chance::Purpose;
-use super::{Cluster, Process};
 use crate::World;
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
@@ -42,27 +42,10 @@ pub(super) enum ReportCopy {
     Second,
 }
 
-impl Cluster {
-    fn put(&mut self, packet: (Process, Packet)) -> u32 {
-        let index = self.free_packets.pop().unwrap_or_else(|| {
-            self.packets.push(None);
-            u32::try_from(self.packets.len() - 1).expect("fewer packets than fit in memory")
-        });
-        self.packets[index as usize] = Some(packet);
-        index
-    }
-
-    fn take(&mut self, index: u32) -> Option<(Process, Packet)> {
-        let packet = self.packets.get_mut(index as usize)?.take();
-        self.free_packets.push(index);
-        packet
-    }
-}
-
 impl World<'_, '_> {
     fn send_packet(&mut self, at: Time, process: Process, packet: Packet) {
-        let index = self.cluster_mut().put((process, packet));
-        self.events.schedule(at, Event::Packet(index));
+        let ticket = self.cluster_mut().packets.insert((process, packet));
+        self.events.schedule(at, Event::Packet(ticket));
     }
 
     /// Sends what a member asks of the log.
@@ -120,9 +103,9 @@ impl World<'_, '_> {
 
     /// A packet arrives. A suspended process reads it later; a deaf one never does, but records come
     /// again.
-    pub(crate) fn packet_arrives(&mut self, index: u32) {
+    pub(crate) fn packet_arrives(&mut self, ticket: Ticket) {
         let now = self.now();
-        let Some((process, packet)) = self.cluster_mut().take(index) else {
+        let Some((process, packet)) = self.cluster_mut().packets.remove(ticket) else {
             return;
         };
         let site = process.site;

@@ -1,39 +1,39 @@
 //! After each crash, a second recovery reads a copy that a bad disk would have left. It is refused,
 //! or its state is the one of the undamaged files.
 
-use chat_core::Hub;
-use chat_journal::{Damage, Files, Loss, Origin, SLOT_BYTES, recover};
+use chat_journal::{Damage, Files, Loss, SLOT_BYTES};
 use chat_types::Config;
 use sim_model::draw::{Actor, Draw};
 
-use super::NEWER_MARK;
+use super::{Disk, NEWER_MARK};
 
-/// Damages the files in one or two places, and recovers. The damage is drawn from the digest. Returns
-/// the damage, and the digest of the recovered state; none if the recovery was refused.
-pub(super) fn recover_damaged(
-    origin: &Origin,
-    config: &Config,
-    mut files: Files<Vec<u8>>,
-    digest: u64,
-) -> (String, Option<u64>) {
-    let mut draw = Draw::new(digest, Actor::Faults);
-    let first = damage(&files, &mut draw);
-    files.suffer(&first);
-    let mut what = first.to_string();
-    let second = damage(&files, &mut draw);
-    // A mark may be stale after a loss of power, which looks like a mark whose record is lost.
-    let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
-    if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
-        files.suffer(&second);
-        what = format!("{what}; {second}");
+impl Disk {
+    /// Damages the files in one or two places, and recovers. The damage is drawn from the digest. Returns
+    /// the damage, and the digest of the recovered state; none if the recovery was refused.
+    pub(super) fn recover_damaged(
+        &self,
+        config: &Config,
+        mut files: Files<Vec<u8>>,
+        digest: u64,
+    ) -> (String, Option<u64>) {
+        let mut draw = Draw::new(digest, Actor::Faults);
+        let first = damage(&files, &mut draw);
+        files.suffer(&first);
+        let mut what = first.to_string();
+        let second = damage(&files, &mut draw);
+        // A mark may be stale after a loss of power, which looks like a mark whose record is lost.
+        let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
+        if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
+            files.suffer(&second);
+            what = format!("{what}; {second}");
+        }
+        // An empty disk is no damaged journal, but a new one.
+        if files.is_empty() {
+            return (what, None);
+        }
+        let recovered = self.try_recover(&mut files, config, Loss::Refused);
+        (what, recovered.ok().map(|it| it.hub.digest()))
     }
-    // An empty disk is no damaged journal, but a new one.
-    if files.is_empty() {
-        return (what, None);
-    }
-    let look = &mut |_: &Hub, _, _: &_, _: &_| {};
-    let recovered = recover(&mut files, origin, config, Loss::Refused, look);
-    (what, recovered.ok().map(|it| it.hub.digest()))
 }
 
 /// Draws damage to one file or record.

@@ -192,7 +192,8 @@ impl Disk {
         Some((state, node.hub().last_numbers()))
     }
 
-    fn try_recover(
+    /// Recovers from other files than its own.
+    pub(super) fn try_recover(
         &self,
         files: &mut Files<Vec<u8>>,
         config: &Config,

@@ -16,16 +16,11 @@ use crate::host::ServerHost;
 impl World<'_, '_> {
     pub(super) fn append(&mut self) {
         let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.alone.as_mut() else {
+        let node = self.server.alone.as_mut();
+        let batch = node.and_then(|node| node.poll_batch(server_now));
+        if batch.is_none() || self.server.appending {
             return;
-        };
-        let Some(batch) = node
-            .poll_batch(server_now)
-            .filter(|_| !self.server.appending)
-        else {
-            return;
-        };
-        self.server.disk.begin(batch);
+        }
         if self.host().is_some_and(|mut host| host.begin_append()) {
             self.observers.reach(Point::TimerFired);
         }
@@ -75,12 +70,16 @@ impl World<'_, '_> {
                 return host.append_unknown();
             }
             Some(Unsynced::Lost) => {
-                self.server.disk.abandon();
                 host.append_failed();
             }
             None => {
                 let (at, disk) = (self.server.batch_at.unwrap_or(at), &mut self.server.disk);
-                host.committed(at, tells_posted, |outcome| disk.commit(at, outcome));
+                let mut entries = 0;
+                host.committed(at, tells_posted, |entry, outcome| {
+                    disk.commit(entry, outcome);
+                    entries += 1;
+                });
+                disk.end_batch(at, entries);
                 self.server.reported = node.hub().position();
                 self.server.disk.compact(node.hub());
                 self.count_commit();

@@ -32,7 +32,7 @@ impl Tiny {
             }
             let mut host = self.host();
             host.begin_append();
-            host.committed(host.at, true, |_| {});
+            host.committed(host.at, true, |_, _| {});
         }
         panic!("the node proposes without end");
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Reads, Settings};
-use chat_core::{Address, Answer, Body, Call, Command, Earlier, Event, Read, Response, Ticket};
+use chat_core::{Address, Answer, Call, Command, Earlier, Event, Read, Response, Ticket};
 use chat_journal::Identity;
 use chat_types::config::{Limit, RateLimit, StickRule};
 use chat_types::{Config, Span, Time};
@@ -447,9 +447,7 @@ fn history_of(mut member: Member, now: Now) -> Option<(Vec<u64>, bool)> {
 }
 
 fn written(event: &Arc<Event>) -> Option<u64> {
-    let Body::Message { text, .. } = &event.body else {
-        return None;
-    };
+    let (_, text) = event.body.message()?;
     write_of(text)
 }
 

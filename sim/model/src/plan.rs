@@ -30,7 +30,7 @@ use crate::protocol::ReadBy;
 use crate::recipe::Recipe;
 
 /// A checked scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The scenario's name.
     pub name: String,
@@ -73,7 +73,7 @@ pub struct Plan {
 }
 
 /// Users drawn from personas, or users and steps written out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Workload {
     /// Arrivals by phase; each user is a persona drawn by weight.
     Phases {
@@ -167,7 +167,7 @@ pub struct Client {
 }
 
 /// The text of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Text {
     /// This text.
     Words(Arc<str>),
@@ -187,7 +187,7 @@ pub enum Alphabet {
 }
 
 /// One step of a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A call, whose answer the flow awaits (unless the `parallel` habit strikes).
     Call(Verb),
@@ -240,7 +240,7 @@ pub fn single_steps(flow: &[Step]) -> Vec<&Step> {
 }
 
 /// One branch of a `choose`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Its weight against the others.
     pub weight: u32,
@@ -320,7 +320,7 @@ chat_types::listed! {
 }
 
 /// One step of the steps form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptStep {
     /// The time of the step.
     pub at: Span,

@@ -242,7 +242,7 @@ fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
 /// Parses keys of a configuration, each on its own, so that an error has a place.
 fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fields<'n>, Config)> {
     let keys = Config::KEYS.iter().map(|key| key.name).collect();
-    let (fields, mut problems) = Fields::named(node, what, keys)?;
+    let (fields, mut problems) = Fields::named(node, what, keys, |_| false)?;
     let mut config = over.clone();
     for key in Config::KEYS {
         let Some(value) = fields.get(key.name) else {

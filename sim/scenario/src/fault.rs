@@ -379,11 +379,10 @@ impl Form for OperatorAct {
             return Ok(Self::drawn(verb));
         }
         let acts = OperatorVerb::NAMES;
-        let (fields, problems) = Fields::named(node, Self::WHAT, acts.to_vec())?;
+        let (fields, problems) = Fields::named(node, Self::WHAT, acts.to_vec(), |_| false)?;
         problems.finish(Some(()))?;
         let (word, value) = fields.one_of(acts, "{}")?;
-        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
-        let verb = *known.unwrap_or(&OperatorVerb::Mute);
+        let verb = OperatorVerb::named(word).unwrap_or(OperatorVerb::Mute);
         if matches!(value.value, Value::Empty) {
             return Ok(Self::drawn(verb));
         }

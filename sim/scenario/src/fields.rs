@@ -29,7 +29,7 @@ impl<'n> Fields<'n> {
         keys: &'static [Key],
     ) -> Read<(Self, Problems)> {
         let names = keys.iter().map(|key| key.name).collect();
-        let (fields, mut problems) = Self::named(node, what, names)?;
+        let (fields, mut problems) = Self::named(node, what, names, |_| false)?;
         let combined = keys.iter().filter(|key| key.is_combined());
         if !combined
             .map(|key| key.name)
@@ -40,11 +40,12 @@ impl<'n> Fields<'n> {
         Ok((fields, problems))
     }
 
-    /// Reads `node` as a map with no keys but the `accepted` ones.
+    /// Reads `node` as a map with no keys but the `accepted` ones, and those that are read elsewhere.
     pub(crate) fn named(
         node: &'n Node,
         what: &'static str,
         accepted: Vec<&'static str>,
+        is_read_elsewhere: fn(&str) -> bool,
     ) -> Read<(Self, Problems)> {
         let Value::Map(entries) = &node.value else {
             return node.place.refuse(
@@ -65,7 +66,10 @@ impl<'n> Fields<'n> {
         let mut problems = Problems::default();
         let mut first: BTreeMap<&str, &Entry> = BTreeMap::new();
         for entry in entries {
-            let known = fields.refuse_unknown(entry);
+            let known = match is_read_elsewhere(&entry.key) {
+                true => Ok(()),
+                false => fields.refuse_unknown(entry),
+            };
             problems.keep(known.and_then(|()| match first.insert(&entry.key, entry) {
                 None => Ok(()),
                 Some(before) => Err(repeated(what, entry, before)),
@@ -210,7 +214,7 @@ impl<'n> Fields<'n> {
 }
 
 /// The error about a key that is there twice.
-pub(crate) fn repeated(what: &str, entry: &Entry, first: &Entry) -> Box<Problem> {
+fn repeated(what: &str, entry: &Entry, first: &Entry) -> Box<Problem> {
     let what = format!("the key `{}` is there twice in {what}", entry.key);
     let wrong = (entry.place).wrong(what, "each key at most once; remove one of the two");
     wrong.labelled("again here").with(first.place, "first here")

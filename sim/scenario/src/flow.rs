@@ -46,6 +46,12 @@ struct Row {
     schema: fn(&mut Schemas) -> Json,
 }
 
+/// The value of a verb that is written alone: a map without keys.
+const fn nothing(place: Place) -> Node {
+    let value = Value::Map(Vec::new());
+    Node { place, value }
+}
+
 /// Generates a row for each verb: its description, its word, the form of its value, and the
 /// conversions between that value and the step.
 macro_rules! rows {
@@ -53,7 +59,7 @@ macro_rules! rows {
         &[$(Row {
             verb: $verb,
             about: $about,
-            alone: <$form as Form>::alone,
+            alone: || <$form as Form>::read(&nothing(Place::default()), &mut Context::default()).is_ok(),
             example: <$form as Form>::example,
             read: |node, context| <$form as Form>::read(node, context).map($make),
             write: |step, context| {
@@ -252,10 +258,7 @@ impl Form for Step {
         let Some(row) = CALLS.iter().chain(OTHERS).find(|row| row.verb == verb) else {
             return Err(unknown_verb(place, verb));
         };
-        let nothing = Node {
-            place,
-            value: Value::Map(Vec::new()),
-        };
+        let nothing = nothing(place);
         let value = value.or((row.alone)().then_some(&nothing)).ok_or_else(|| {
             place.wrong(
                 format!("`{verb}` needs a value"),

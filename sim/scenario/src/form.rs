@@ -36,11 +36,6 @@ pub(crate) trait Form {
     /// The schema of the values.
     fn schema(schemas: &mut Schemas) -> Json;
 
-    /// Whether a step's verb is also written without a value.
-    fn alone() -> bool {
-        false
-    }
-
     /// The value of an absent key without a default; `None` if the key is required.
     fn left_out() -> Option<Self::Of> {
         None
@@ -130,10 +125,6 @@ impl<T: ByKeys> Form for T {
             Some(_) => json!({ "anyOf": [{ "type": "string" }, keys] }),
             None => keys,
         }
-    }
-
-    fn alone() -> bool {
-        T::Keys::alone()
     }
 }
 
@@ -272,11 +263,6 @@ macro_rules! form {
                     schemas,
                 )
             }
-
-            fn alone() -> bool {
-                let keys = <Self as $crate::form::Keyed>::KEYS;
-                !keys.iter().any(|key| (key.needed)() || !key.one_of.is_empty())
-            }
         }
     };
 }
@@ -318,12 +304,19 @@ macro_rules! group {
 pub(crate) use {form, group, usual};
 
 impl Schemas {
-    /// The schema of a form: a reference if the form has a name.
+    /// The schema of a form: if the form has a name, a reference to its definition, which is created if
+    /// it is missing.
     pub(crate) fn of<F: Form>(&mut self) -> Json {
-        match F::NAME {
-            None => F::schema(self),
-            Some(name) => self.refer(name, F::schema),
+        let Some(name) = F::NAME else {
+            return F::schema(self);
+        };
+        if !self.0.contains_key(name) {
+            // Steps contain steps, so the name is inserted before its schema is made.
+            self.0.insert(name.to_owned(), Json::Null);
+            let schema = F::schema(self);
+            self.0.insert(name.to_owned(), schema);
         }
+        json!({ "$ref": format!("#/$defs/{name}") })
     }
 }
 

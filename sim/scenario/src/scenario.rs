@@ -296,18 +296,14 @@ fn keys(plan: &Plan) -> ScenarioKeys {
     }
 }
 
-/// Writes a key. Phases, steps and faults have one line each, with notes in a column beside them.
+/// Writes a key. Phases, steps and faults have one line each; beside steps stand notes in a column.
 /// Personas and thresholds have one line for each of their keys. All else is on one line.
 fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
     // Writing to a string cannot fail.
     let _ = match (key, value) {
         ("phases" | "steps" | "faults", Text::List(items)) => {
             let items: Vec<String> = items.iter().map(Text::to_string).collect();
-            let notes = match key {
-                "steps" => notes.steps.as_slice(),
-                "faults" => &notes.faults,
-                _ => &[],
-            };
+            let notes = if key == "steps" { &*notes.steps } else { &[] };
             write!(file, "{key}:\n{}", lines(&items, notes))
         }
         ("scenarios", Text::List(personas)) => {

@@ -6,19 +6,6 @@ use serde_json::{Map, Value as Json, json};
 #[derive(Default)]
 pub(crate) struct Schemas(pub(crate) Map<String, Json>);
 
-impl Schemas {
-    /// A reference to a definition, which is created if it is missing.
-    pub(crate) fn refer(&mut self, name: &str, make: fn(&mut Self) -> Json) -> Json {
-        if !self.0.contains_key(name) {
-            // Steps contain steps, so the name is inserted before its schema is made.
-            self.0.insert(name.to_owned(), Json::Null);
-            let schema = make(self);
-            self.0.insert(name.to_owned(), schema);
-        }
-        json!({ "$ref": format!("#/$defs/{name}") })
-    }
-}
-
 /// One key of a form.
 pub(crate) struct Key {
     /// The name.

@@ -123,7 +123,7 @@ impl<U: Unit> Form for Drawn<U> {
 fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
     const EXAMPLE: &str = "…";
     let accepted = vec!["min", "max", "p50", "p99", "mean"];
-    let (fields, problems) = Fields::named(node, "a distribution", accepted)?;
+    let (fields, problems) = Fields::named(node, "a distribution", accepted, |_| false)?;
     problems.finish(Some(()))?;
     if let Some(mean) = fields.get("mean") {
         fields.refuse(

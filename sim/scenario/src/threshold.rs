@@ -7,7 +7,7 @@ use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::{Problems, Read};
 use super::fault::PointOf;
-use super::fields::{Fields, repeated};
+use super::fields::Fields;
 use super::form::Form;
 use super::forms::{DURATION_PATTERN, Distinct, Word, expected, names, text, words};
 use super::node::{Entry, Node, Value, shortened};
@@ -67,23 +67,18 @@ impl Form for Thresholds {
     const EXAMPLE: &'static str = "{ lost: \"count==0\" }";
 
     fn read(node: &Node, context: &mut Context) -> Read<Vec<Threshold>> {
-        let (of_all, of_personas) = apart(node);
-        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, Metric::NAMES.to_vec())?;
+        let has_persona = |key: &str| key.contains('{');
+        let metrics = Metric::NAMES.to_vec();
+        let (fields, mut problems) = Fields::named(node, Self::WHAT, metrics, has_persona)?;
         let mut thresholds = Vec::new();
         for &metric in Metric::ALL {
             if let Some(node) = fields.get(metric.name()) {
                 thresholds.extend(all(node, metric, None, &mut problems));
             }
         }
-        for (index, entry) in of_personas.iter().enumerate() {
-            let before = of_personas[..index]
-                .iter()
-                .find(|other| other.key == entry.key);
-            let named = named_persona(entry, context).and_then(|named| match before {
-                None => Ok(named),
-                Some(before) => Err(repeated(Self::WHAT, entry, before)),
-            });
-            if let Some((metric, persona)) = problems.keep(named) {
+        let entries = node.entries().iter();
+        for entry in entries.filter(|entry| has_persona(&entry.key)) {
+            if let Some((metric, persona)) = problems.keep(named_persona(entry, context)) {
                 thresholds.extend(all(&entry.node, metric, Some(persona), &mut problems));
             }
         }
@@ -118,17 +113,6 @@ impl Form for Thresholds {
             "additionalProperties": false
         })
     }
-}
-
-/// The keys without a persona as a map of their own, and those with one.
-fn apart(node: &Node) -> (Node, Vec<&Entry>) {
-    let has_persona = |entry: &Entry| entry.key.contains('{');
-    let mut of_all = node.clone();
-    if let Value::Map(entries) = &mut of_all.value {
-        entries.retain(|entry| !has_persona(entry));
-    }
-    let of_personas = node.entries().iter().filter(|entry| has_persona(entry));
-    (of_all, of_personas.collect())
 }
 
 /// The metric and the persona of a key.

@@ -328,7 +328,7 @@ impl Exploration {
             ..failure.clone()
         });
         let hunt = |hunted: &WorstSearch| {
-            let worst = hunted.worst().iter().map(|(trial, worst)| WorstTrial {
+            let worst = hunted.worst.iter().map(|(trial, worst)| WorstTrial {
                 trial: trial.clone(),
                 drew: drew(trial),
                 worst: *worst,

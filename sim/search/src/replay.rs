@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
 use chat_core::{Entry, Hub, Reject, Reply};
-use chat_journal::{Bundle, Checkpoint, Look, Loss, Origin, Recovered, RecoveryError, recover};
+use chat_journal::{Bundle, Checkpoint, Look, Loss, Recovered, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer;
@@ -43,9 +43,7 @@ pub fn replay(
     options: &ReplayOptions,
     show: &mut dyn FnMut(&str),
 ) -> Result<Replayed, RecoveryError<Infallible>> {
-    let origin = bundle.origin;
-    let checkpoints = bundle.checkpoints.clone();
-    let mut replay = Replay::new(options, origin, checkpoints, show);
+    let mut replay = Replay::new(bundle, options, show);
     let recovered = walk(bundle, &mut |hub, at, entry, outcome| {
         replay.entry(hub, at, entry, outcome);
     })?;
@@ -187,32 +185,23 @@ struct Replay<'r> {
     judge: Option<Judge>,
     /// Where the judge found a violation.
     violated: Option<(u64, Time)>,
-    began: Time,
-    last_at: Time,
     /// Entries since the invariants were checked.
     unchecked: u64,
     found: Replayed,
 }
 
 impl<'r> Replay<'r> {
-    fn new(
-        options: &ReplayOptions,
-        origin: Origin,
-        checkpoints: Vec<Checkpoint>,
-        show: &'r mut dyn FnMut(&str),
-    ) -> Self {
+    fn new(bundle: &Bundle<'_>, options: &ReplayOptions, show: &'r mut dyn FnMut(&str)) -> Self {
         Self {
             until: options.until.unwrap_or(u64::MAX),
-            checkpoints,
+            checkpoints: bundle.checkpoints.clone(),
             followed: options.follow.as_ref().map(FollowedParticipant::new),
             show,
             judge: None,
             violated: None,
-            began: Time(0),
-            last_at: Time(0),
             unchecked: 0,
             found: Replayed {
-                realm: format!("{:032x}", origin.realm),
+                realm: format!("{:032x}", bundle.origin.realm),
                 ..Replayed::default()
             },
         }
@@ -235,7 +224,7 @@ impl<'r> Replay<'r> {
             self.found.restarts.push(JournalRestart {
                 position,
                 unix_us: at.0,
-                down_us: at.since(self.last_at).0,
+                down_us: at.since(Time(self.found.ended_unix_us)).0,
             });
         }
         if let Some(judge) = self.judge.as_mut().filter(|judge| !judge.violated()) {
@@ -255,19 +244,16 @@ impl<'r> Replay<'r> {
             self.validate(hub);
         }
         if let Some(followed) = &mut self.followed {
-            let place = (position, at.since(self.began));
+            let place = (position, at.since(Time(self.found.began_unix_us)));
             followed.entry(hub, place, entry, said, self.show);
         }
-        self.last_at = at;
         self.found.last = position;
         self.found.ended_unix_us = at.0;
     }
 
     fn begin(&mut self, position: u64, at: Time, entry: &Entry) {
-        self.began = at;
-        self.last_at = at;
         self.found.first = position;
-        self.found.began_unix_us = at.0;
+        (self.found.began_unix_us, self.found.ended_unix_us) = (at.0, at.0);
         if let Entry::Started { config, .. } = entry
             && position == 1
         {
@@ -298,13 +284,13 @@ impl<'r> Replay<'r> {
         let mut found = self.found;
         found.other_names = self.followed.and_then(FollowedParticipant::other_names);
         if let Some(judge) = self.judge {
-            let judgement = judge.finish(self.last_at);
+            let judgement = judge.finish(Time(found.ended_unix_us));
             found.properties = judgement.properties;
             found.properties.retain(|_, result| result.checks > 0);
             let first = judgement.violations.into_iter().next();
             let violated = self.violated.zip(first);
             found.violation = violated.map(|((position, at), mut violation)| {
-                violation.at = at.since(self.began);
+                violation.at = at.since(Time(found.began_unix_us));
                 JournalViolation {
                     position,
                     violation,

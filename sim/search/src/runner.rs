@@ -43,7 +43,7 @@ pub fn run_seeds(
     run: &(dyn Fn(u64, &Progress) -> SeedOutcome + Sync),
     tick: &mut dyn FnMut(&Progress),
 ) -> Merged {
-    let mut merged = Merged::new(seeds);
+    let mut merged = Merged::new(seeds.first, seeds.count.get());
     let run_one = |index: u64, progress: &Progress| run(seeds.first.wrapping_add(index), progress);
     let mut take = |index: u64, ended| {
         merged.add(seeds.first.wrapping_add(index), ended);
@@ -56,11 +56,7 @@ pub fn run_seeds(
 
 /// The merged result of one seed that was run elsewhere, or the message of its panic.
 pub fn of_one_seed(seed: u64, ended: Result<SeedOutcome, String>) -> Merged {
-    let mut merged = Merged::new(Seeds {
-        first: seed,
-        count: NonZeroU64::MIN,
-        jobs: NonZeroUsize::MIN,
-    });
+    let mut merged = Merged::new(seed, 1);
     merged.add(seed, ended);
     merged
 }

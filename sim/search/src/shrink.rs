@@ -144,8 +144,8 @@ impl Shrinker<'_> {
     /// Repeats a pass while it returns that it goes on, and changes the plan.
     fn rounds(&mut self, plan: &mut Plan, mut pass: impl FnMut(&mut Self, &mut Plan) -> bool) {
         for _ in 0..ROUNDS {
-            let so_far = format!("{plan:?}");
-            if !pass(self, plan) || format!("{plan:?}") == so_far || !(self.context.time_left)() {
+            let so_far = plan.clone();
+            if !pass(self, plan) || *plan == so_far || !(self.context.time_left)() {
                 return;
             }
         }

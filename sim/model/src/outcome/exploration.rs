@@ -188,6 +188,4 @@ pub struct Notes {
     pub head: Vec<String>,
     /// The comment for each step; empty if there is none.
     pub steps: Vec<String>,
-    /// The comment for each fault.
-    pub faults: Vec<String>,
 }

@@ -9,7 +9,7 @@ use crate::draw::Ratio;
 use crate::protocol::ReadBy;
 
 /// A persona: a kind of user.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Persona {
     /// Its name.
     pub name: String,
@@ -119,7 +119,7 @@ pub struct Habits {
 }
 
 /// A period in which users arrive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// Its name, for reports.
     pub name: String,

@@ -8,7 +8,7 @@ use super::Text;
 use crate::protocol::{OpKind, Plain, ReadBy};
 
 /// A call in the form of flows. Its room is the user's current room unless it is named.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// `enter_queue: { interests: [rust, chess], name: Ann, user_id: ann }`
     EnterQueue {

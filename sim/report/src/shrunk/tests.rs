@@ -33,7 +33,6 @@ fn shrunk_run() -> ShrunkRun {
                 ]
                 .map(str::to_owned)
                 .to_vec(),
-                faults: Vec::new(),
             },
             plan,
             violation: unsafe_run().summary.result.violations[0].clone(),

@@ -39,7 +39,6 @@ fn defaults_are_omitted_and_notes_are_written() {
     let notes = Notes {
         head: vec!["A sentence that says what goes wrong.".into()],
         steps: vec![String::new(), "draft 11".into()],
-        faults: vec!["nothing passes".into()],
     };
     let written = annotated(&plan, &notes);
     insta::assert_snapshot!(written, @r#"
@@ -52,7 +51,7 @@ fn defaults_are_omitted_and_notes_are_written() {
       - { at: 10ms, user: a, do: { append: { text: "say \"x\": #1" } } }             # draft 11
       - { at: 1.5s, user: b, do: push, leave_out: [epoch], net: { request: lost } }
     faults:
-      - { at: 2s, partition: { users: [b], for: 3s } }  # nothing passes
+      - { at: 2s, partition: { users: [b], for: 3s } }
     "#);
     assert_eq!(
         format!("{:?}", parse("two.yaml", &written).unwrap()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::Ticket;
 use chat_types::Time;
 
-use super::fingerprint::{Base, Reader, fingerprint_shown};
+use super::fingerprint::{Base, fingerprint_shown};
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{
     Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Reply, Response,
@@ -175,11 +175,6 @@ impl Client {
             self.partners,
         );
         fingerprint_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
-    }
-
-    /// Its participant, and whether it may repeat a request.
-    pub(super) fn reader(&self) -> Option<Reader> {
-        Some((self.user?.0, self.unanswered.is_some()))
     }
 }
 

@@ -9,21 +9,22 @@
 //! States are merged if both members, all that is on its way, and the judge are equal. At each state
 //! every member is read in a copy, so that an answer under a stale lease is a violation.
 
-use std::collections::{BTreeMap, hash_map::DefaultHasher};
-use std::fmt::Debug;
-use std::hash::Hasher;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Settings};
 use chat_core::{
-    Address, Answer, Body, Call, Caller, Command, Earlier, Event, OwnerReads, Read, Reader,
-    Response, SecretHash, Ticket,
+    Address, Answer, Call, Command, Earlier, Event, OwnerReads, Read, Response, Ticket,
 };
 use chat_journal::Identity;
 use chat_types::config::{Limit, RateLimit, StickRule};
 use chat_types::{Config, Span, Time};
+
+use super::fingerprint::fingerprint_shown;
 use sim_judge::cluster::{ClusterFact, ClusterJudge, text_of, write_of};
-use sim_world::applied;
+use sim_model::protocol::Op;
+use sim_user::Credential;
+use sim_world::{applied, translate};
 
 /// The writes of one path.
 const WRITES: u64 = 2;
@@ -138,13 +139,11 @@ impl Search {
 impl TinyCluster {
     /// The first member is the owner, and has a client; the second one has applied all of it.
     fn new() -> Self {
-        let now = Now {
-            wall: Time(1_000_000_000),
-            boot: Time(0),
-        };
-        let member = |number| Member::new(settings(number), now).expect("the configuration fits");
+        let now = Time(0);
+        let member =
+            |number| Member::new(settings(number), clocks(now)).expect("the configuration fits");
         let mut tiny = Self {
-            now: Time(0),
+            now,
             members: [member(0), member(1)],
             log: Vec::new(),
             first: 0,
@@ -178,13 +177,6 @@ impl TinyCluster {
         }
     }
 
-    fn now(&self) -> Now {
-        Now {
-            wall: Time(1_000_000_000 + self.now.0),
-            boot: self.now,
-        }
-    }
-
     fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let appended = self.log.len() as u64 - self.first;
@@ -208,7 +200,7 @@ impl TinyCluster {
                 if self.writes < WRITES {
                     steps.push(Step::Write(member));
                 }
-                if !self.has_resigned && self.members[member].has_lease(self.now()) {
+                if !self.has_resigned && self.members[member].has_lease(clocks(self.now)) {
                     steps.push(Step::Resign(member));
                 }
             }
@@ -250,7 +242,7 @@ impl TinyCluster {
             }
             Step::Timeout(member) => {
                 let due = self.members[member].poll_timeout();
-                let wall = due.wall.map(|due| due.since(self.now().wall));
+                let wall = due.wall.map(|due| due.since(clocks(self.now).wall));
                 let boot = due.boot.map(|due| due.since(self.now));
                 if let Some(rest) = wall.into_iter().chain(boot).min() {
                     self.now += rest;
@@ -270,7 +262,7 @@ impl TinyCluster {
 
     fn submit(&mut self, member: usize, ticket: Ticket, call: Call) {
         self.turn(member, |member, now| {
-            member.submit(now, ticket, Address(1), call)
+            member.submit(now, ticket, ADDRESS, call)
         });
     }
 
@@ -290,7 +282,7 @@ impl TinyCluster {
     }
 
     fn turn(&mut self, member: usize, act: impl FnOnce(&mut Member, Now)) {
-        let now = self.now();
+        let now = clocks(self.now);
         let before = self.members[member].sequence();
         act(&mut self.members[member], now);
         while let Some(output) = self.members[member].poll_output() {
@@ -334,7 +326,7 @@ impl TinyCluster {
 
     /// Reads at every member, and asks who would take calls.
     fn look(&mut self) {
-        let now = self.now();
+        let now = clocks(self.now);
         let mut holders = Vec::new();
         for (read, member) in (0..).zip(self.members.clone()) {
             if member.has_lease(now) {
@@ -355,21 +347,12 @@ impl TinyCluster {
 
     /// A fingerprint of all that the future depends on.
     fn key(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        let mut add = |part: &dyn Debug| hasher.write(format!("{part:?}").as_bytes());
-        add(&self.now);
-        for member in &self.members {
-            add(&member.outline());
-        }
-        add(&self.log.len());
-        add(&self.log.last());
-        add(&self.requests);
-        add(&self.reports);
-        add(&self.reads);
-        add(&self.writes);
-        add(&self.has_resigned);
-        add(&self.judge.accepted.len());
-        hasher.finish()
+        let members = self.members.each_ref().map(|member| member.outline());
+        let log = (self.log.len(), self.log.last());
+        let on_their_way = (&self.requests, &self.reports, &self.reads);
+        let acts = (self.writes, self.has_resigned, self.judge.accepted.len());
+        let all = (self.now, members, log, on_their_way, acts);
+        fingerprint_shown(0, format_args!("{all:?}"))
     }
 }
 
@@ -377,8 +360,20 @@ impl TinyCluster {
 const REGISTRATION: Ticket = Ticket(1_000);
 const READ: Ticket = Ticket(2_000);
 
-/// The handle of the client.
-const HANDLE: SecretHash = SecretHash([1; 16]);
+/// The only client, and its address.
+const CLIENT: Credential = Credential {
+    secret: 1,
+    is_new: false,
+};
+const ADDRESS: Address = Address(1);
+
+/// The clocks of both members at this time.
+const fn clocks(now: Time) -> Now {
+    Now {
+        wall: Time(1_000_000_000 + now.0),
+        boot: now,
+    }
+}
 
 /// The settings of a member.
 fn settings(number: u64) -> Settings {
@@ -409,46 +404,38 @@ fn settings(number: u64) -> Settings {
     }
 }
 
-fn registration() -> Call {
-    Call::Command {
-        caller: Caller::New {
-            handle: HANDLE,
-            reader: SecretHash([101; 16]),
-            from: Address(1),
-        },
-        key: None,
-        command: Command::Login {
-            username: "ann".into(),
-            room: "hall".into(),
-        },
-    }
+/// A call of the client, without a request key.
+fn call(who: Credential, op: Op) -> Call {
+    Arc::unwrap_or_clone(translate::call(who, ADDRESS, None, op))
 }
 
-/// A write without a request key.
+fn registration() -> Call {
+    let login = Command::Login {
+        username: "ann".into(),
+        room: "hall".into(),
+    };
+    let is_new = true;
+    call(Credential { is_new, ..CLIENT }, Op::Command(login))
+}
+
 fn write(write: u64) -> Call {
-    Call::Command {
-        caller: Caller::Handle(HANDLE),
-        key: None,
-        command: Command::SendMessage {
-            room: None,
-            text: text_of(write).into(),
-            epoch: None,
-        },
-    }
+    let message = Command::SendMessage {
+        room: None,
+        text: text_of(write).into(),
+        epoch: None,
+    };
+    call(CLIENT, Op::Command(message))
 }
 
 /// The writes that a member shows to a read, and whether there are older ones. None if it refuses the
 /// read.
 fn history_of(mut member: Member, now: Now) -> Option<(Vec<u64>, bool)> {
-    let read = Call::Read {
-        reader: Reader::Handle(HANDLE),
-        read: Read::History {
-            room: None,
-            before: None,
-            limit: 100_000,
-        },
-    };
-    member.submit(now, READ, Address(1), read);
+    let read = Op::by_handle(Read::History {
+        room: None,
+        before: None,
+        limit: 100_000,
+    });
+    member.submit(now, READ, ADDRESS, call(CLIENT, read));
     while let Some(output) = member.poll_output() {
         if let Output::Node(chat_core::Output::Reply {
             ticket: READ,
@@ -462,9 +449,7 @@ fn history_of(mut member: Member, now: Now) -> Option<(Vec<u64>, bool)> {
 }
 
 fn written(event: &Arc<Event>) -> Option<u64> {
-    let Body::Message { text, .. } = &event.body else {
-        return None;
-    };
+    let (_, text) = event.body.message()?;
     write_of(text)
 }
 

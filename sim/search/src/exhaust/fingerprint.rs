@@ -59,19 +59,16 @@ impl Base {
     }
 }
 
-/// A client, for the fingerprint of the server's state: its participant, and whether it may repeat a
-/// request.
-pub(super) type Reader = (u64, bool);
-
-/// The fingerprint of the server's state, as described above.
+/// The fingerprint of the server's state, as described above. `retrying` are the participants that may
+/// repeat a request.
 ///
 /// # Panics
 /// If the state cannot be serialised, which is a bug.
-pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader]) -> u64 {
+pub(super) fn fingerprint(state: &impl Serialize, base: &Base, retrying: &[u64]) -> u64 {
     let mut fold = Fold {
         state: 0,
         base,
-        readers,
+        retrying,
         last: 0,
         room: 0,
         user: 0,
@@ -92,12 +89,12 @@ pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
 struct Fold<'a> {
     state: u64,
     base: &'a Base,
-    readers: &'a [Reader],
+    retrying: &'a [u64],
     /// The last number, and the last room and participant.
     last: u64,
     room: u64,
     user: u64,
-    /// Whether the reader whose participant is being folded may repeat a request.
+    /// Whether the participant that is being folded may repeat a request.
     may_retry: bool,
 }
 
@@ -269,7 +266,7 @@ impl ser::SerializeStruct for &mut Fold<'_> {
         }
         value.serialize(&mut **self)?;
         if name == "who" {
-            self.may_retry = self.readers.contains(&(self.user, true));
+            self.may_retry = self.retrying.contains(&self.user);
         }
         Ok(())
     }

@@ -10,6 +10,8 @@
 //! it has left. And a user that lost its stream after an answer repeats the call only after it has
 //! a stream again. A path that needs one of these gives another history as a scenario.
 
+use std::collections::BTreeMap;
+
 use chat_types::Span;
 
 use super::client::Client as TinyClient;
@@ -35,7 +37,10 @@ const DOWN: Span = Span::millis(1);
 
 /// The path as a scenario with this name, as far as it can be expressed.
 pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str) -> Plan {
-    let mut writer = Writer::new(users);
+    let mut writer = Writer {
+        users,
+        ..Writer::default()
+    };
     for user in 0..users {
         for ask in first_calls(world) {
             writer.call(user, *ask);
@@ -57,32 +62,18 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
 #[derive(Default)]
 struct Writer {
     at: Span,
-    users: Vec<ScriptUser>,
+    users: u8,
     steps: Vec<ScriptStep>,
     faults: Vec<Fault>,
     /// For each user without a stream, the step since which it has none.
-    away: Vec<Option<usize>>,
+    away: BTreeMap<u8, usize>,
     /// For each user whose answer was lost, the step of the call.
-    lost: Vec<Option<usize>>,
+    lost: BTreeMap<u8, usize>,
     /// The timeout after which clients retry.
     timeout: Option<Span>,
 }
 
 impl Writer {
-    fn new(users: u8) -> Self {
-        let user = |number| ScriptUser {
-            name: user_letter(number).to_string(),
-            stream: Some(ReadBy::Handle),
-            ..ScriptUser::default()
-        };
-        Self {
-            users: (0..users).map(user).collect(),
-            away: vec![None; usize::from(users)],
-            lost: vec![None; usize::from(users)],
-            ..Self::default()
-        }
-    }
-
     fn act(&mut self, action: Action, passed: Span) {
         match action {
             Action::Call(user, ask) => return self.call(user, ask),
@@ -90,17 +81,17 @@ impl Writer {
                 let index = self.write(user, Step::Call(verb(user, ask)));
                 self.steps[index].leave_out = left_out(ask);
                 self.steps[index].net.reply = Some(Delivery::Lost);
-                self.lost[usize::from(user)] = Some(index);
+                self.lost.insert(user, index);
             }
             Action::Retry(user) => {
-                if let Some(index) = self.lost[usize::from(user)].take() {
+                if let Some(index) = self.lost.remove(&user) {
                     let since = self.at - self.steps[index].at;
                     self.timeout.get_or_insert(since);
                 }
             }
             Action::Disconnect(user) => self.go_away(user),
             Action::Reconnect(user) => {
-                if let Some(index) = self.away[usize::from(user)].take() {
+                if let Some(index) = self.away.remove(&user) {
                     self.steps[index].what = Step::Disconnect(Some(self.at - self.steps[index].at));
                 }
             }
@@ -109,9 +100,7 @@ impl Writer {
                 let (down_for, how) = (DOWN, Outage::CrashUnsynced);
                 let crash = FaultKind::Down { down_for, how };
                 self.faults.push(Fault::once(self.at, crash));
-                for user in (0..).take(self.away.len()) {
-                    self.go_away(user);
-                }
+                (0..self.users).for_each(|user| self.go_away(user));
             }
         }
         self.at = self.at + STEP;
@@ -129,9 +118,9 @@ impl Writer {
 
     /// Records that the stream is closed until the path opens it again.
     fn go_away(&mut self, user: u8) {
-        if self.away[usize::from(user)].is_none() {
+        if !self.away.contains_key(&user) {
             let index = self.write(user, Step::Disconnect(Some(Span::ZERO)));
-            self.away[usize::from(user)] = Some(index);
+            self.away.insert(user, index);
         }
     }
 
@@ -148,10 +137,10 @@ impl Writer {
     }
 
     fn into_plan(mut self, base: Plan, called: &str) -> Plan {
-        for index in self.away.into_iter().flatten() {
+        for index in self.away.into_values() {
             self.steps[index].what = Step::Disconnect(Some(self.at - self.steps[index].at));
         }
-        for index in self.lost.into_iter().flatten() {
+        for index in self.lost.into_values() {
             self.steps[index].leave_out.push(Argument::Retries);
         }
         let client = self.timeout.map_or(base.client, |timeout| Client {
@@ -159,13 +148,18 @@ impl Writer {
             max: timeout,
             ..base.client
         });
+        let user = |number| ScriptUser {
+            name: user_letter(number).to_string(),
+            stream: Some(ReadBy::Handle),
+            ..ScriptUser::default()
+        };
         Plan {
             name: called.to_owned(),
             about: String::new(),
             duration: self.at,
             client,
             workload: Workload::Steps {
-                users: self.users,
+                users: (0..self.users).map(user).collect(),
                 steps: self.steps,
             },
             faults: self.faults,

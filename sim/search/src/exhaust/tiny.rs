@@ -11,7 +11,7 @@ use chat_core::{Address, Continuity, Hub, Node, Seq, Ticket, TimerKind};
 use chat_types::{Span, Time};
 
 use super::client::Client;
-use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
+use super::fingerprint::{Base, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{
     ClientEvent, DeliveryPath, Observer as _, RequestKey, Retry, WorldRecord,
@@ -93,9 +93,10 @@ impl Tiny {
     /// The key of the state: all that the future depends on. `end` is this world after draining.
     pub(super) fn key(&self, end: &End) -> u64 {
         let base = &end.base;
-        let readers: Vec<Reader> = self.clients.iter().filter_map(Client::reader).collect();
+        let retrying = self.clients.iter().filter(|one| one.unanswered.is_some());
+        let retrying: Vec<u64> = retrying.filter_map(|one| Some(one.user?.0)).collect();
         let hub = self.node.hub();
-        let mut state = fingerprint(hub, base, &readers);
+        let mut state = fingerprint(hub, base, &retrying);
         let now = hub.now().0 / GRAIN;
         for (at, kind, whose) in hub.deadlines() {
             let left = (at.0 / GRAIN).saturating_sub(now);

@@ -20,19 +20,14 @@ const HELD: usize = 8;
 pub struct WorstSearch {
     /// The searched quantity.
     pub seek: Seek,
-    worst: Vec<(Trial, Worst)>,
+    /// The worst of each configuration, the worst first.
+    pub worst: Vec<(Trial, Worst)>,
 }
 
 impl WorstSearch {
     pub(super) const fn new(seek: Seek) -> Self {
         let worst = Vec::new();
         Self { seek, worst }
-    }
-
-    /// The worst of each configuration, the worst first.
-    #[must_use]
-    pub fn worst(&self) -> &[(Trial, Worst)] {
-        &self.worst
     }
 
     /// The next trials, at most `left`, with numbers from `base` on.
@@ -141,7 +136,7 @@ mod tests {
             hunted.take(&like, worst(figure));
         }
         let held: Vec<(u64, u64)> = hunted
-            .worst()
+            .worst
             .iter()
             .map(|(t, w)| (t.index, w.figure))
             .collect();
@@ -149,7 +144,7 @@ mod tests {
         for index in 10..30 {
             hunted.take(&fresh(index), worst(index));
         }
-        let figures: Vec<u64> = hunted.worst().iter().map(|(_, w)| w.figure).collect();
+        let figures: Vec<u64> = hunted.worst.iter().map(|(_, w)| w.figure).collect();
         assert_eq!(figures, [30, 29, 28, 27, 26, 25, 24, 23]);
     }
 }

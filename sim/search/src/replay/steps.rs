@@ -250,10 +250,8 @@ impl Steps {
             return self.acts += 1;
         };
         let act = OperatorAct {
-            verb,
             user: Some(user),
-            room: None,
-            reason: None,
+            ..OperatorAct::drawn(verb)
         };
         self.fault(at, FaultKind::Operator(act));
     }

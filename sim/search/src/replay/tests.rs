@@ -235,9 +235,8 @@ fn a_decision_that_the_protocol_forbids_is_a_violation() {
     let journal = conversation();
     let file = journal.bundle();
     let mut bundle = Bundle::read(&file).unwrap();
-    let origin = bundle.origin;
     let mut show = |_: &str| {};
-    let mut replay = Replay::new(&ReplayOptions::default(), origin, Vec::new(), &mut show);
+    let mut replay = Replay::new(&bundle, &ReplayOptions::default(), &mut show);
     // The server accepts what needs the stick, as a bug in the core would.
     let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         let outcome = match outcome {

@@ -13,7 +13,6 @@ use sim_model::outcome::{
 };
 use sim_model::plan::Plan;
 
-use super::Seeds;
 use super::in_order::Ended;
 use super::unlucky::Unlucky;
 
@@ -46,13 +45,13 @@ fn list<T>(items: &mut Vec<T>, left_out: &mut u64, item: T) {
 }
 
 impl Merged {
-    pub(super) fn new(seeds: Seeds) -> Self {
+    pub(super) fn new(first: u64, count: u64) -> Self {
         let mut merged = Self {
-            count: seeds.count.get(),
+            count,
             hash: HASH_OFFSET,
             ..Self::default()
         };
-        merged.summary.result.seed = seeds.first;
+        merged.summary.result.seed = first;
         merged
     }
 

@@ -93,23 +93,12 @@ impl Shrinker<'_> {
         better
     }
 
-    /// Changes the plan, and keeps the change if the property is still violated.
-    pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
-        self.attempt_change(plan, |plan| {
-            change(plan);
-            true
-        })
-    }
-
     /// Changes the plan, and keeps the change if the property is still violated. Returns false also if
     /// there was nothing to change.
-    pub(super) fn attempt_change(
-        &mut self,
-        plan: &mut Plan,
-        change: impl FnOnce(&mut Plan) -> bool,
-    ) -> bool {
+    pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
         let mut changed = plan.clone();
-        let better = change(&mut changed) && self.check_smaller(&changed);
+        change(&mut changed);
+        let better = changed != *plan && self.check_smaller(&changed);
         if better {
             *plan = changed;
         }

@@ -43,14 +43,12 @@ impl Shrinker<'_> {
 
     /// Removes this part of the users, as often as possible.
     fn remove_flow_users(&mut self, plan: &mut Plan, part: u32) {
-        while self.attempt_change(plan, |plan| fewer_users(plan, part)) {}
+        while self.attempt(plan, |plan| fewer_users(plan, part)) {}
     }
 }
 
-/// Limits each phase to fewer users, by this part of them; at least one stays. Returns whether any
-/// phase changed.
-fn fewer_users(plan: &mut Plan, part: u32) -> bool {
-    let mut changed = false;
+/// Limits each phase to fewer users, by this part of them; at least one stays.
+fn fewer_users(plan: &mut Plan, part: u32) {
     for phase in flows_mut(plan).0 {
         let before = u32::try_from(phase.users()).unwrap_or(u32::MAX);
         let fewer = before - before.div_ceil(part);
@@ -59,8 +57,6 @@ fn fewer_users(plan: &mut Plan, part: u32) -> bool {
                 Arrivals::Count { users, .. } => *users = fewer,
                 Arrivals::Rate { .. } | Arrivals::Pause => phase.max_users = Some(fewer),
             }
-            changed = true;
         }
     }
-    changed
 }

@@ -55,6 +55,5 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
             "Shrunk from a longer run; the network's decisions are spelled out.".to_owned(),
         ],
         steps: notes,
-        faults: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use chat_types::{Span, Time};
 
 pub(crate) use super::attempts::{Fidelity, fixed};
 use super::attempts::{capacity, net};
-use super::recorded_call::{left_out, verb, whom};
+use super::recorded_call::{left_out, verb};
 use sim_model::draw::Ratio;
 use sim_model::history::{FaultRecord, NetworkRecord, RequestKey, Retry};
 use sim_model::plan::{
@@ -185,7 +185,8 @@ impl<'l> StepWriter<'l> {
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
         // The numbers in a server's journal, whose clients have no names, are not those of the run.
-        step.whom = whom(op).filter(|_| !name.is_empty());
+        let whom = op.about().filter(|_| !name.is_empty());
+        step.whom = whom.map(|user| user.0);
         match call.key {
             RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
             RequestKey::Previous => step.leave_out.push(Argument::FreshKey),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attempts::fixed;
 use sim_model::plan::{Argument, Grant, Text, Verb};
-use sim_model::protocol::{Command, EnterQueue, Epoch, Op, OpKind, Plain, Read};
+use sim_model::protocol::{Command, EnterQueue, Op, OpKind, Plain, Read};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
@@ -14,6 +14,10 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
             return Text::Words(text.clone());
         }
         Text::Length(fixed(text.chars().count().max(1) as u64))
+    };
+    let grant = match op.epoch() {
+        None => Grant::Unnamed,
+        Some(_) => Grant::Latest,
     };
     match op {
         Op::Command(Command::EnterQueue(EnterQueue {
@@ -33,10 +37,10 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
             name: telling(username, own_name),
         },
         Op::Command(Command::SendMessage { text, .. }) => Verb::Send(drawn(text)),
-        Op::Command(Command::TalkingStick { epoch, .. }) => Verb::TalkingStick(grant(*epoch)),
+        Op::Command(Command::TalkingStick { .. }) => Verb::TalkingStick(grant),
         Op::Command(Command::Append { text, .. }) => Verb::Append(drawn(text)),
-        Op::Command(Command::Undo { epoch, .. }) => Verb::Undo(grant(*epoch)),
-        Op::Command(Command::Reset { epoch, .. }) => Verb::Reset(grant(*epoch)),
+        Op::Command(Command::Undo { .. }) => Verb::Undo(grant),
+        Op::Command(Command::Reset { .. }) => Verb::Reset(grant),
         Op::Command(Command::ReportUser { reason, .. }) => Verb::Report {
             reason: reason.clone(),
         },
@@ -57,14 +61,6 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
     }
 }
 
-/// The grant that a call named.
-const fn grant(epoch: Option<Epoch>) -> Grant {
-    match epoch {
-        None => Grant::Unnamed,
-        Some(_) => Grant::Latest,
-    }
-}
-
 /// The name, if it may matter: neither the client's own, nor, if that is empty, a plain word, as
 /// users of the steps form have.
 fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
@@ -75,19 +71,6 @@ fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
         Some(own) => **name == *own,
     };
     (!given).then(|| name.clone())
-}
-
-/// The number of the participant that the call names.
-pub(super) const fn whom(op: &Op) -> Option<u64> {
-    if let Op::Command(
-        Command::ReportUser { user, .. }
-        | Command::BlockUser { user }
-        | Command::UnblockUser { user },
-    ) = op
-    {
-        return Some(user.0);
-    }
-    None
 }
 
 /// The arguments that the call left out. A claim without a grant is a verb of its own.

@@ -29,11 +29,11 @@ const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1
 impl Shrinker<'_> {
     /// Removes all that is not needed.
     pub(super) fn remove_parts(&mut self, plan: &mut Plan) {
-        self.remove_users(plan);
+        self.remove_users(plan, 1);
         self.remove_faults(plan);
         self.remove_steps(plan);
         self.remove_reconnections(plan);
-        self.remove_users(plan);
+        self.remove_users(plan, 1);
         self.remove_claims(plan);
         self.remove_faults(plan);
     }
@@ -103,7 +103,7 @@ impl Shrinker<'_> {
             return;
         }
         let mut few = plan.clone();
-        self.remove_users_at_once(&mut few, plan.workload.users().len().div_ceil(8));
+        self.remove_users(&mut few, plan.workload.users().len().div_ceil(8));
         // More users are a long chain of steps, which is hard to cut once it has holes.
         if few.workload.users().len() <= FEW_USERS {
             *plan = few;
@@ -150,12 +150,8 @@ impl Shrinker<'_> {
         }
     }
 
-    fn remove_users(&mut self, plan: &mut Plan) {
-        self.remove_users_at_once(plan, 1);
-    }
-
     /// Removes users, at least `least` at once.
-    fn remove_users_at_once(&mut self, plan: &mut Plan, least: usize) {
+    fn remove_users(&mut self, plan: &mut Plan, least: usize) {
         let all: Vec<u32> = (0..).take(plan.workload.users().len()).collect();
         self.reduce(plan, &all, &keep_users, &|all, still_fails| {
             ddmin_by(least, all, still_fails)

@@ -1,5 +1,7 @@
 //! A pass that simplifies steps, the network and the server's configuration.
 
+use std::sync::Arc;
+
 use chat_types::{Config, Span};
 use serde_json::Value as Json;
 use sim_scenario::{entries, with_entry};
@@ -26,87 +28,72 @@ const MOST_COUNTS: usize = 8;
 /// Limits are lowered only for plans with more steps than this.
 const MANY_STEPS: usize = 6;
 
-/// A simplification of a step. Returns whether it changed anything.
-type Simplify = fn(&mut ScriptStep) -> bool;
+/// A simplification of a step.
+type Simplify = fn(&mut ScriptStep);
 
 /// The simplest first. None undoes the effect of an earlier one.
 const SIMPLIFICATIONS: [Simplify; 14] = [
-    |step| replace(&mut step.net, Net::default()),
-    |step| replace(&mut step.net.retries, Vec::new()),
-    |step| replace(&mut step.net.push, Vec::new()),
-    |step| replace(&mut step.net.duplicate, None),
-    |step| replace(&mut step.net.duplicate_reply, None),
-    |step| replace(&mut step.net.reply, None),
-    |step| replace(&mut step.net.request, None),
-    |step| replace(&mut step.leave_out, Vec::new()),
-    |step| step.leave_out.pop().is_some(),
-    |step| replace(&mut step.whom, None),
-    |step| reword(step, &Text::Words("x".into())),
-    |step| reword(step, &Text::Length(fixed(1))),
+    |step| step.net = Net::default(),
+    |step| step.net.retries.clear(),
+    |step| step.net.push.clear(),
+    |step| step.net.duplicate = None,
+    |step| step.net.duplicate_reply = None,
+    |step| step.net.reply = None,
+    |step| step.net.request = None,
+    |step| step.leave_out.clear(),
+    |step| _ = step.leave_out.pop(),
+    |step| step.whom = None,
+    |step| reword(step, Text::Words("x".into())),
+    |step| reword(step, Text::Length(fixed(1))),
     plain_verb,
-    |step| step.net.push.pop().is_some(),
+    |step| _ = step.net.push.pop(),
 ];
 
 /// Only tried for all steps at once: moves all users into one room, and lets them register by their own
 /// names.
 const FOR_ALL: [Simplify; 2] = [
     |step| {
-        let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
-            return false;
-        };
-        replace(room, "lobby".into())
+        if let Step::Call(Verb::Login { room, .. }) = &mut step.what {
+            *room = "lobby".into();
+        }
     },
     |step| {
-        let Step::Call(Verb::Login { name, .. } | Verb::EnterQueue { name, .. }) = &mut step.what
-        else {
-            return false;
-        };
-        replace(name, None)
+        let what = &mut step.what;
+        if let Step::Call(Verb::Login { name, .. } | Verb::EnterQueue { name, .. }) = what {
+            *name = None;
+        }
     },
 ];
 
-fn replace<T: PartialEq>(place: &mut T, simple: T) -> bool {
-    let changed = *place != simple;
-    *place = simple;
-    changed
-}
-
-/// Replaces the text, unless it is equal.
-fn reword(step: &mut ScriptStep, words: &Text) -> bool {
-    let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what else {
-        return false;
-    };
+/// Replaces the text by a shorter one.
+fn reword(step: &mut ScriptStep, words: Text) {
     let length = |text: &Text| match text {
         Text::Words(words) => words.chars().count() as u64,
         Text::Length(length) | Text::Letters(_, length) => length.max(),
     };
-    let longer = length(text) > length(words);
-    if longer {
-        *text = words.clone();
+    if let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what
+        && length(text) > length(&words)
+    {
+        *text = words;
     }
-    longer
 }
 
 /// Removes interests, chosen names and ids, waits and epochs, and reads by handle.
-fn plain_verb(step: &mut ScriptStep) -> bool {
+fn plain_verb(step: &mut ScriptStep) {
     if let Step::Call(Verb::EnterQueue {
         name,
         user_id,
         interests,
     }) = &mut step.what
     {
-        let chosen = name.take().is_some() | user_id.take().is_some();
-        return !std::mem::take(interests).is_empty() || chosen;
-    }
-    if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
-        return replace(wait, chat_types::Span::ZERO) | replace(by, ReadBy::Handle);
-    }
-    if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
+        (*name, *user_id, *interests) = (None, None, Arc::default());
+    } else if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
+        (*wait, *by) = (Span::ZERO, ReadBy::Handle);
+    } else if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
         &mut step.what
     {
-        return replace(grant, Grant::Unnamed);
+        *grant = Grant::Unnamed;
     }
-    false
 }
 
 /// One server in place of several, without the faults that only several have.
@@ -137,8 +124,7 @@ impl Shrinker<'_> {
             }
             for index in (0..steps(plan)).rev() {
                 // Some simplifications remove one part at a time.
-                let one = |plan: &mut Plan| simplify(&mut script_mut(plan).1[index]);
-                while self.attempt_change(plan, one) {}
+                while self.attempt(plan, |plan| simplify(&mut script_mut(plan).1[index])) {}
             }
         }
         for simplify in FOR_ALL {
@@ -149,16 +135,11 @@ impl Shrinker<'_> {
         self.lower_milestones(plan);
     }
 
-    /// Simplifies every step at once. Returns whether nothing is left to simplify.
+    /// Simplifies every step at once.
     fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
-        let mut is_changed = false;
-        let is_better = self.attempt_change(plan, |plan| {
-            for step in script_mut(plan).1 {
-                is_changed |= simplify(step);
-            }
-            is_changed
-        });
-        is_better || !is_changed
+        self.attempt(plan, |plan| {
+            script_mut(plan).1.iter_mut().for_each(simplify)
+        })
     }
 
     /// Sets the network, the clients, the disk and the server to their defaults.
@@ -182,11 +163,8 @@ impl Shrinker<'_> {
         if self.attempt(plan, |plan| plan.server = Config::default()) {
             return;
         }
-        let all = entries(&Config::default());
-        for (key, value) in &all {
-            if entries(&plan.server).get(key) != Some(value) {
-                self.attempt(plan, |plan| set(&mut plan.server, key, value.clone()));
-            }
+        for (key, value) in entries(&Config::default()) {
+            self.attempt(plan, |plan| set(&mut plan.server, &key, value));
         }
     }
 
@@ -261,12 +239,7 @@ impl Shrinker<'_> {
         user: usize,
         change: impl Fn(&mut Vec<Opening>),
     ) -> bool {
-        self.attempt_change(plan, |plan| {
-            let opens = &mut script_mut(plan).0[user].opens;
-            let before = opens.clone();
-            change(opens);
-            *opens != before
-        })
+        self.attempt(plan, |plan| change(&mut script_mut(plan).0[user].opens))
     }
 
     /// Lowers the counts of milestones, so that steps which only add to the count can be removed.

@@ -84,7 +84,7 @@ impl Corpus {
     pub fn covered(&self) -> ExplorationCoverage {
         ExplorationCoverage {
             families: self.coverage.all_families.into(),
-            facets: self.coverage.facets(),
+            facets: self.coverage.entered().len(),
             recipes: self.entries.len(),
             flat: self.is_flat(),
         }

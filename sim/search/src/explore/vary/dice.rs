@@ -75,9 +75,9 @@ impl Dice {
         .max(Span::millis(1))
     }
 
-    /// A time before `end`.
+    /// A time before `end`, in whole milliseconds, as scenarios are written.
     pub(super) fn before(&mut self, end: Span) -> Span {
-        Span(self.draw.below(end.0))
+        Span::millis(Span(self.draw.below(end.0)).as_millis())
     }
 
     /// Records what was drawn.

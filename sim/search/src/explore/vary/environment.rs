@@ -128,7 +128,7 @@ pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
 
 /// Draws the server's times, and clients' retries.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
-    let users = users::arriving(plan);
+    let users = u32::try_from(users::arriving(plan)).unwrap_or(u32::MAX);
     let capacity = &mut plan.capacity;
     if dice.one_in(3) {
         let (at_once, slow) = (Shape::Fixed(1), lognormal(500, 3_000));

@@ -36,8 +36,7 @@ fn draw(plan: &mut Plan, dice: &mut Dice) {
     for kind in kinds(own, &plan.server, end, dice) {
         // Most events happen early.
         let within = if dice.coin() { end } else { Span(end.0 / 4) };
-        // In whole milliseconds, so that at least one is left.
-        let at = Span::millis(dice.before(within).as_millis());
+        let at = dice.before(within);
         let mut fault = Fault::once(at, kind);
         fault.shorten(Span(end.0 - at.0));
         if !matches!(fault.kind, FaultKind::Configure(_)) && dice.one_in(4) {
@@ -74,7 +73,7 @@ fn move_before_starts(faults: &mut [Fault], dice: &mut Dice) {
     let Some((last, down_for)) = downs.map(|fault| (fault.at, fault.kind.length())).max() else {
         return;
     };
-    let mut before = |most: Span| Span::millis(dice.before(most.max(Span::millis(1))).as_millis());
+    let mut before = |most: Span| dice.before(most.max(Span::millis(1)));
     for fault in faults {
         let strikes = fault.kind.row().strikes;
         if matches!(strikes, Strikes::OutageFiles) && fault.milestone.is_none() {

@@ -1,6 +1,6 @@
 //! Draws the server's limits and durations, small enough to be reached.
 
-use chat_types::config::{Bucket, Limit, Matching, RateLimit, StickRule};
+use chat_types::config::{Limit, Matching, RateLimit, StickRule};
 use chat_types::{Config, Span};
 
 use super::dice::Dice;
@@ -255,10 +255,7 @@ fn limits(server: &mut Config, dice: &mut Dice) {
     ];
     for (limit, name, one_in, per_second, burst) in rates {
         if dice.one_in(one_in) {
-            *limit = RateLimit::At(Bucket {
-                per_second: dice.pick(&per_second),
-                burst: dice.between(1, burst),
-            });
+            *limit = RateLimit::rate(dice.pick(&per_second), dice.between(1, burst));
             dice.say(format!("{name} {limit}"));
         }
     }

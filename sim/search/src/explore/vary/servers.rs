@@ -57,8 +57,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         "{servers} servers, {reads} reads, {count} of their faults"
     ));
     for _ in 0..count {
-        // In whole milliseconds, as scenarios are written.
-        let at = Span::millis(dice.before(plan.duration).as_millis());
+        let at = dice.before(plan.duration);
         let left = Span::millis((plan.duration - at).as_millis());
         if left > Span::ZERO {
             let kind = fault(left, plan.reads, dice);

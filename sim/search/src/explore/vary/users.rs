@@ -105,26 +105,19 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     }
     let habits = &mut persona.habits;
     let rows = [
-        ("bare_check", &mut habits.bare_check, [(1, 2), (1, 1)]),
-        (
-            "forget_handle",
-            &mut habits.forget_handle,
-            [(1, 30), (1, 8)],
-        ),
-        ("abandon", &mut habits.abandon, [(1, 10), (1, 3)]),
-        ("impatient", &mut habits.impatient, [(1, 4), (1, 1)]),
-        ("parallel", &mut habits.parallel, [(1, 10), (1, 2)]),
-        ("no_key", &mut habits.no_key, [(1, 2), (1, 1)]),
-        ("stray", &mut habits.stray, [(1, 8), (1, 2)]),
+        ("bare_check", &mut habits.bare_check, [2, 1]),
+        ("forget_handle", &mut habits.forget_handle, [30, 8]),
+        ("abandon", &mut habits.abandon, [10, 3]),
+        ("impatient", &mut habits.impatient, [4, 1]),
+        ("parallel", &mut habits.parallel, [10, 2]),
+        ("no_key", &mut habits.no_key, [2, 1]),
+        ("stray", &mut habits.stray, [8, 2]),
     ];
     let mut words = Vec::new();
-    for (name, habit, those) in rows {
+    for (name, habit, one_in) in rows {
         *habit = match dice.between(0, 4) {
             0 => *habit,
-            1 => {
-                let (over, under) = dice.pick(&those);
-                ratio(over, under)
-            }
+            1 => ratio(1, dice.pick(&one_in)),
             _ => Ratio::NEVER,
         };
         if habit.is_possible() {
@@ -142,18 +135,14 @@ pub(super) fn arrivals_end(plan: &Plan) -> Span {
     phases.fold(Span::ZERO, |end, phase| end + phase.duration)
 }
 
-/// The number of users with fixed numbers of arrivals.
-pub(super) fn arriving(plan: &Plan) -> u32 {
-    let count = |phase: &Phase| match phase.arrivals {
-        Arrivals::Count { users, .. } => users,
-        Arrivals::Pause | Arrivals::Rate { .. } => 0,
-    };
-    plan.workload.phases().iter().map(count).sum()
+/// The number of users that arrive.
+pub(super) fn arriving(plan: &Plan) -> u64 {
+    plan.workload.phases().iter().map(Phase::users).sum()
 }
 
 /// Limits the number of arrivals to about `most`, by the same share in each phase.
 pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
-    let all: u64 = plan.workload.phases().iter().map(Phase::users).sum();
+    let all = arriving(plan);
     if all <= u64::from(most) {
         return;
     }

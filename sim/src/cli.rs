@@ -56,9 +56,6 @@ pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
     Run(RunArgs),
-    /// Run scenarios, and show their report in a browser while they run
-    #[command(after_help = include_str!("cli/help/serve.txt").trim_ascii_end())]
-    Serve(RunArgs),
     /// Search for failures, with a configuration drawn from each seed
     #[command(after_help = include_str!("cli/help/explore.txt").trim_ascii_end())]
     Explore(ExploreArgs),
@@ -278,7 +275,7 @@ where
 
 /// Checks rules that clap cannot express.
 fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
-    if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
+    if let Invocation::Run(run) = invocation {
         check_run(run)?;
     }
     files::check(matches)?;
@@ -291,7 +288,7 @@ fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
 
 /// Checks that the last of several seeds is a seed.
 fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
-    let (first, count) = if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
+    let (first, count) = if let Invocation::Run(run) = invocation {
         (run.seed.unwrap_or(0), run.seeds)
     } else if let Invocation::Explore(explore) = invocation {
         (explore.seed, explore.seeds)

@@ -78,7 +78,7 @@ fn both(
 ) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options)?;
     let began = (console.clock)();
-    let done = watched(&ready, seed, (None, None, None), began, console)?;
+    let done = watched(&ready, seed, (None, None), began, console)?;
     let LiveOutcome { outcome, live } = done;
     if console.interrupt.is_requested() {
         let (code, said) = (INTERRUPTED, "interrupted: no comparison".to_owned());

@@ -1,14 +1,12 @@
 //! Runs one scenario file against a live server: once, or at higher and higher rates.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::scenario_run::{Also, close_trace, look, open_trace};
+use super::scenario_run::{close_trace, look, open_trace};
 use super::{Console, Problem, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
-use crate::report_server::{ReportServer, lock};
 use sim_judge::SeriesRecorder;
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
@@ -48,16 +46,15 @@ pub(super) fn run(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     // A journal that cannot be read is found before the first run.
     let read = observe_journal(&arguments.live, &mut None::<&mut dyn Observer>);
     read.map_err(unjudged)?;
     let mut run = if arguments.live.stages {
-        staged(arguments, (path, plan), options, server, console)?
+        staged(arguments, (path, plan), options, console)?
     } else {
-        once(arguments, (path, plan), options, server, console)?
+        once(arguments, (path, plan), options, console)?
     };
     (console.live)(None);
     run.look = look(&run, console);
@@ -76,7 +73,6 @@ fn once(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options)?;
@@ -88,12 +84,9 @@ fn once(
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
     // A live run cannot be repeated, so its series is recorded whether or not a report is written.
     let file = path.display().to_string();
-    let series = match server {
-        Some(server) => server.begin(file.clone(), &ready.plan, (seed, 1)),
-        None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
-    };
-    let also = (trace.as_ref(), Some(&*series));
-    let done = watched(&ready, seed, (journal, Some(also), server), began, console)?;
+    let mut series = SeriesRecorder::new(seed, &plan.thresholds);
+    let mut both = (trace.as_ref(), Some(&mut series));
+    let done = watched(&ready, seed, (journal, Some(&mut both)), began, console)?;
     let LiveOutcome { outcome, live } = done;
     let wall = (console.clock)().saturating_sub(began);
     close_trace(arguments, trace)?;
@@ -113,9 +106,8 @@ fn once(
         whole: None,
         file: file.clone(),
     });
-    let series = Some(lock(&series).series());
     Ok(FinishedRun {
-        series,
+        series: Some(series.series()),
         ..FinishedRun::new(file, plan, summary)
     })
 }
@@ -124,19 +116,15 @@ fn once(
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
-    (journal, mut also, server): (
-        Option<&Journal<'_>>,
-        Option<Also<'_>>,
-        Option<&ReportServer>,
-    ),
+    (journal, observer): (Option<&Journal<'_>>, Option<&mut (dyn Observer + Send)>),
     began: Duration,
     console: &mut Console<'_>,
 ) -> Result<LiveOutcome, LiveError> {
     let progress = Progress::until(console.interrupt.clone());
     let here = thread::current();
     let run = || {
-        let also = also.as_mut().map(|also| also as &mut dyn Observer);
-        let outcome = sim_live::run(ready, seed, &progress, journal, also);
+        let observer = observer.map(|observer| observer as &mut dyn Observer);
+        let outcome = sim_live::run(ready, seed, &progress, journal, observer);
         here.unpark();
         outcome
     };
@@ -146,9 +134,6 @@ pub(super) fn watched(
             let wall = (console.clock)().saturating_sub(began);
             let line = live_line(&ready.plan.name, 1, &progress.now(), wall);
             (console.live)(Some(&line));
-            if let Some(server) = server {
-                server.advance(progress.now());
-            }
             thread::park_timeout(DRAW_EVERY);
         }
         match running.join() {
@@ -164,7 +149,6 @@ fn staged(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let mut search = Search::default();
@@ -178,7 +162,7 @@ fn staged(
             scale,
             ..options.clone()
         };
-        let run = once(&words, (path, plan), &options, server, console)?;
+        let run = once(&words, (path, plan), &options, console)?;
         let result = run.result();
         let verdict = result.verdict;
         let mut is_lost = false;

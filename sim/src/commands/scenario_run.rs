@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::{Console, Problem, cannot_write, follow, run_once, shrinking};
 use crate::cli::RunArgs;
-use crate::report_server::ReportServer;
 use crate::{VERSION, output};
 use sim_judge::SeriesRecorder;
+use sim_model::history::Observer;
 use sim_model::outcome::{INTERRUPTED, Progress, Repro, START};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -35,7 +35,6 @@ pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: Plan,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let seeds = Seeds {
@@ -47,10 +46,7 @@ pub(super) fn run(
     let trace = open_trace(arguments, follow.clone())?;
     let began = (console.clock)();
     let file = path.display().to_string();
-    let first = (seeds.first, seeds.count.get());
-    let series = server.map(|server| server.begin(file.clone(), &plan, first));
-    let watched = server.zip(series.as_deref());
-    let merged = run_all(seeds, &plan, (trace.as_ref(), watched), began, console);
+    let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     close_trace(arguments, trace)?;
@@ -79,7 +75,7 @@ pub(super) fn run(
         run.shrunk = shrinking::after_run(&run, console);
         tell_shrunk(&mut run);
     }
-    if arguments.report.is_some() || server.is_some() || run.headline().is_some() {
+    if arguments.report.is_some() || run.headline().is_some() {
         record_for_report(&mut run, follow.as_ref(), console.run)?;
     }
     run.look = look(&run, console);
@@ -88,15 +84,6 @@ pub(super) fn run(
 
 /// A trace that is being written.
 pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
-
-/// What observes a run besides its judge: the trace, and the figures for the report.
-pub(super) type Also<'a> = (
-    Option<&'a Mutex<TraceFile>>,
-    Option<&'a Mutex<SeriesRecorder>>,
-);
-
-/// The server of the report, and the recorder of what it shows of the first seed.
-type Watched<'a> = (&'a ReportServer, &'a Mutex<SeriesRecorder>);
 
 /// The error of a recipe with a turn that a run of so many steps did not reach, so that it was
 /// another run than the recipe names.
@@ -112,25 +99,20 @@ pub(super) fn unreached_turn(recipe: &Recipe, steps: u64) -> Option<String> {
 fn run_all(
     seeds: Seeds,
     plan: &Plan,
-    (trace, watched): (Option<&Mutex<TraceFile>>, Option<Watched<'_>>),
+    trace: Option<&Mutex<TraceFile>>,
     began: Duration,
     console: &mut Console<'_>,
 ) -> Merged {
     let run_seed = console.run;
     let run = |seed: u64, progress: &Progress| {
-        let is_first = |_: &Watched<'_>| seed == seeds.first;
-        let mut also: Also<'_> = (trace, watched.filter(is_first).map(|(_, series)| series));
-        match also {
-            (None, None) => run_seed(plan, seed, progress, None),
-            _ => run_seed(plan, seed, progress, Some(&mut also)),
-        }
+        let mut trace = trace;
+        let is_traced = trace.is_some();
+        let observer = is_traced.then_some(&mut trace as &mut dyn Observer);
+        run_seed(plan, seed, progress, observer)
     };
     let (live, clock) = (&mut *console.live, console.clock);
     run_seeds(seeds, console.interrupt, &run, &mut |progress| {
         let wall = clock().saturating_sub(began);
-        if let Some((server, _)) = watched {
-            server.advance(progress.now());
-        }
         let now = progress.now();
         live(Some(&live_line(&plan.name, seeds.count.get(), &now, wall)));
     })

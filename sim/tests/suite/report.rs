@@ -9,7 +9,6 @@ mod calibration;
 mod everyone;
 mod over_time;
 mod persona_threshold;
-mod serving;
 mod started_as;
 mod user_names;
 

@@ -17,10 +17,9 @@ use crate::verdict_lines::speed;
 use crate::{CalibrationReport, FinishedRun, calibration_yaml, live};
 use sim_model::names::Property;
 use sim_model::outcome::{
-    Class, Mark, MetricResult, ObservedFault, Point, ProgressNow, RunResult, Series,
-    ThresholdResult, Verdict,
+    Class, Mark, MetricResult, ObservedFault, Point, RunResult, Series, ThresholdResult, Verdict,
 };
-use sim_model::plan::{Fault, Figure, Metric, Plan, ScriptUser};
+use sim_model::plan::{Fault, Figure, Metric, ScriptUser};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -294,69 +293,6 @@ fn fault_marks(
     let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
     all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
     all
-}
-
-/// A run that goes on.
-#[derive(Clone, Debug)]
-pub struct RunningView {
-    /// The scenario file as the command line names it.
-    pub file: String,
-    /// The scenario.
-    pub plan: Plan,
-    /// The number of seeds.
-    pub seeds: u64,
-    /// How far the run is.
-    pub progress: ProgressNow,
-}
-
-/// The data of the page, with the figures of the first seed until now.
-#[must_use]
-pub fn running_data(view: &RunningView, series: &Series, version: &str) -> String {
-    let plan = &view.plan;
-    let duration = plan.duration.0 as f64 / 1_000.0;
-    let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
-    let timeline = json!({
-        "bucket_ms": series.bucket_ms,
-        "arrivals": series.arrived,
-        "faults": fault_marks(&faults, users, &[], Some(series)),
-        "violations_ms": [],
-        "healed_ms": (series.ended_ms >= duration).then_some(duration),
-        "quiet_ms": null,
-        "ended_ms": series.ended_ms,
-    });
-    let running = json!({
-        "name": plan.name,
-        "about": plan.about,
-        "facts": running_facts(view, series),
-        "several_seeds": view.seeds > 1,
-        "series": series,
-        "timeline": timeline,
-    });
-    json!({ "version": version, "running": running }).to_string()
-}
-
-/// How far it is, as names and values.
-fn running_facts(view: &RunningView, series: &Series) -> Vec<(&'static str, String)> {
-    let now = &view.progress;
-    let mut facts = vec![
-        ("Scenario", view.file.clone()),
-        ("Time of the run", milliseconds(series.ended_ms)),
-        ("Users", count(now.users)),
-    ];
-    if view.seeds > 1 {
-        let done = format!("{} of {}", count(now.seeds_done), count(view.seeds));
-        facts.push(("Seeds done", done));
-    }
-    match now.live {
-        None => facts.push(("Steps", count(now.steps))),
-        Some(live) => facts.extend([
-            ("Calls offered", format!("{}/s", count(live.offered))),
-            ("Calls answered", format!("{}/s", count(live.answered))),
-            ("p99 of all calls", milliseconds(live.p99_us / 1_000.0)),
-            ("Failed requests", count(live.failed)),
-        ]),
-    }
-    facts
 }
 
 /// The data that the page's programs read, its lists in the order of display.

@@ -72,13 +72,6 @@ pub enum Invocation {
     /// Print the JSON Schema of scenario files
     #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
-    /// Explain a term: a metric, a property, a step, a fault
-    #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
-    Explain {
-        /// A property, metric, figure, step, fault, point, key or exit code
-        #[arg(value_name = "TERM")]
-        term: Vec<String>,
-    },
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),

@@ -3,7 +3,6 @@
 mod calibrating;
 mod compare;
 mod exhaust;
-mod explain;
 mod exploring;
 mod follow;
 mod journal;
@@ -214,7 +213,6 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result
             console.say(&format!("{:#}\n", sim_scenario::schema()));
             Ok(0)
         }
-        Invocation::Explain { term } => explain::explain(term, console),
         Invocation::Exhaust(arguments) => exhaust::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),

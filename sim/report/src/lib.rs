@@ -44,7 +44,7 @@ pub use html::{calibrated_html, html};
 pub use json::{Origin, json};
 pub use junit::junit;
 pub use lanes::LANES;
-pub use line::{Paint, wrapped};
+pub use line::Paint;
 pub use live_line::{exhausting, live_line};
 pub use replayed::replayed;
 pub use shell::{quote, repeat_command, run_command, started_as};

@@ -247,7 +247,6 @@ fn invalid_arguments_of_calibrate_are_refused() {
         sim calibrate => --target
         sim calibrate a.yaml --target localhost => 8894
         sim calibrate --target http://h,http://i => one server
-        sim calibrate --target http://h --report x => FILE
         sim calibrate --target http://h --seed 7 => FILE
         sim calibrate a.yaml --target http://h --scales 1,0 => 0.001
         sim calibrate --target http://h --out - => only --json

@@ -23,8 +23,7 @@ pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Resul
     let file = arguments.file.as_ref();
     let plan = file.map(|path| load(path, console).map(|plan| (path, plan)));
     let plan = plan.transpose()?;
-    let files = [&arguments.out, &arguments.json, &arguments.report];
-    prepare_files(&files, console)?;
+    prepare_files(&[&arguments.out, &arguments.json], console)?;
     check_live(plan.iter().map(|(path, plan)| (*path, plan)), console)?;
     let done = all(arguments, plan.as_ref(), console);
     (console.live)(None);
@@ -125,11 +124,6 @@ fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut 
         console.show(json, &format!("\n{page}"));
     }
     let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
-    let page = || Ok(sim_report::calibrated_html(done, VERSION));
-    let written = [
-        console.write(arguments.out.as_deref(), yaml, code),
-        console.write_json(json, done, code),
-        console.write(arguments.report.as_deref(), page, code),
-    ];
-    written.into_iter().fold(code, worst)
+    let written = console.write(arguments.out.as_deref(), yaml, code);
+    worst(written, console.write_json(json, done, code))
 }

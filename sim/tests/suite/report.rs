@@ -5,7 +5,6 @@
 //! reports are left there for the browser tests.
 
 mod agreement;
-mod calibration;
 mod everyone;
 mod over_time;
 mod persona_threshold;

@@ -4,17 +4,15 @@
 use chat_types::Span;
 use serde_json::{Value, json};
 
-use crate::calibrated::apart;
 use crate::checks::{in_order, standing};
 use crate::failure::{failing_seed, rest, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, personas, server};
 use crate::numbers::{count, figure, milliseconds};
-use crate::server_comparison::{METRICS, NOT_IN_IT, QUANTILES};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{CalibrationReport, FinishedRun, calibration_yaml, live};
+use crate::{FinishedRun, live};
 use sim_model::names::Property;
 use sim_model::outcome::{
     Class, Mark, MetricResult, ObservedFault, Point, RunResult, Series, ThresholdResult, Verdict,
@@ -293,30 +291,6 @@ fn fault_marks(
     let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
     all.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
     all
-}
-
-/// The data that the page's programs read, its lists in the order of display.
-pub(super) fn calibration(done: &CalibrationReport, version: &str) -> Value {
-    let titles = METRICS.map(|name| (name.to_owned(), json!(title(name))));
-    let parts = done.sides.iter().flat_map(|sides| &sides.parts);
-    json!({
-        "version": version,
-        "done": done,
-        "yaml": calibration_yaml(&done.measured, version),
-        "metrics": METRICS,
-        "quantiles": QUANTILES,
-        "titles": titles.into_iter().collect::<Value>(),
-        "parts": parts.map(|part| json!(apart(part))).collect::<Value>(),
-        "not_in_it": NOT_IN_IT,
-    })
-}
-
-/// `Virtual and live · brief`
-pub(super) fn calibration_title(done: &CalibrationReport) -> String {
-    match &done.sides {
-        Some(sides) => format!("Virtual and live · {}", sides.scenario),
-        None => format!("Measured · {}", done.measured.target),
-    }
 }
 
 #[cfg(test)]

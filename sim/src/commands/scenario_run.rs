@@ -13,7 +13,7 @@ use crate::cli::RunArgs;
 use crate::{VERSION, output};
 use sim_judge::SeriesRecorder;
 use sim_model::history::Observer;
-use sim_model::outcome::{INTERRUPTED, Progress, Repro, START};
+use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_model::run_log::RunLog;
@@ -130,7 +130,7 @@ pub(super) fn open_trace(
         return Ok(None);
     };
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-    let writer = TraceWriter::new(BufWriter::new(file), START, follow);
+    let writer = TraceWriter::new(BufWriter::new(file), follow);
     Ok(Some(Mutex::new(writer)))
 }
 

@@ -40,6 +40,7 @@ pub use calibration_yaml::calibration_yaml;
 pub use compared::compared;
 pub use exhausted::exhausted;
 pub use exploration::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
+pub use failure::crossed;
 pub use html::html;
 pub use json::{Origin, json};
 pub use junit::junit;

@@ -20,7 +20,8 @@ use sim_model::run_log::RunLog;
 use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
 use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
-    FailureExcerpt, FinishedRun, LANES, html, live_line, repeat_command, run_command, user_lanes,
+    FailureExcerpt, FinishedRun, LANES, crossed, html, live_line, repeat_command, run_command,
+    user_lanes,
 };
 use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
@@ -70,13 +71,8 @@ pub(super) fn run(
         return Err(problem.into());
     }
     run.summary.result.repro = Some(repro(&run, seeds));
-    run.excerpt = excerpt(&run, console.run);
-    if !arguments.no_shrink {
-        run.shrunk = shrinking::after_run(&run, console);
-        tell_shrunk(&mut run);
-    }
     if arguments.report.is_some() || run.headline().is_some() {
-        record_for_report(&mut run, follow.as_ref(), console.run)?;
+        add_details(&mut run, arguments, follow.as_ref(), console)?;
     }
     run.look = look(&run, console);
     Ok(run)
@@ -174,57 +170,37 @@ fn tell_shrunk(run: &mut FinishedRun) {
     });
 }
 
-/// Repeats the run of the first violation, and returns an excerpt of its records.
-fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
-    let violation = run.headline()?;
-    let mut failing = run.summary.failing.iter();
-    let failing = failing.find(|failing| failing.seed == violation.seed)?;
-    let first_hash = failing.trace_hash?;
-    let users = &violation.users[..violation.users.len().min(LANES)];
-    if users.is_empty() {
-        return None;
-    }
-    let mut log = RunLog::default();
-    let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
-    let hash = again.map_or(0, |again| again.trace_hash);
-    let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
-    Some(FailureExcerpt {
-        users,
-        lines,
-        other_hash: (hash != first_hash).then_some(hash),
-    })
-}
-
-/// Repeats the run of the first violation, or of the first seed, and records what only a report
-/// shows: figures over time, lanes of users, and drawings.
+/// Repeats the run of the first violation, or of the first crossed threshold, or of the first seed, and
+/// adds what only that shows: an excerpt, figures over time, lanes of users, and drawings. Shrinks
+/// the first violation.
 ///
 /// # Errors
 /// The run has no user to follow.
-fn record_for_report(
+fn add_details(
     run: &mut FinishedRun,
+    arguments: &RunArgs,
     follow: Option<&Follow>,
-    run_seed: RunSeed<'_>,
+    console: &mut Console<'_>,
 ) -> Result<(), String> {
     let result = run.result();
-    let crossed = result.thresholds.iter();
-    let crossed = crossed.filter(|one| one.met == Some(false)).cloned();
-    let crossed = crossed.collect::<Vec<_>>();
-    let seed = match (run.headline(), crossed.first()) {
+    let seed = match (run.headline(), crossed(result).next()) {
         (Some(violation), _) => violation.seed,
         (None, crossed) => crossed.and_then(|one| one.seed).unwrap_or(result.seed),
     };
     let recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
     let mut both = (RunLog::default(), recorder);
     // A run that panics has shown everything up to then.
-    let _ = run_once(run_seed, (&run.plan, seed), Some(&mut both));
+    let again = run_once(console.run, (&run.plan, seed), Some(&mut both));
     let (log, series) = (both.0, both.1.series());
-    let found = (result, &run.summary.charts);
-    let lanes = user_lanes(&run.plan, &series, found, &log);
-    run.diagrams = diagrams(run, &log, run_seed);
-    if run.diagrams.is_empty() {
-        let mut slowest = crossed.iter();
-        run.diagrams
-            .extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &log)));
+    run.excerpt = excerpt(run, &log, again.map_or(0, |again| again.trace_hash));
+    if !arguments.no_shrink {
+        run.shrunk = shrinking::after_run(run, console);
+        tell_shrunk(run);
+    }
+    let mut diagrams = diagrams(run, &log, console.run);
+    if diagrams.is_empty() {
+        let mut slowest = crossed(run.result());
+        diagrams.extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &log)));
     }
     if let Some(follow) = follow {
         let drawn = followed(&run.plan, (seed, &log), follow);
@@ -233,10 +209,30 @@ fn record_for_report(
         {
             return Err(format!("--follow: {missing}"));
         }
-        run.diagrams.extend(drawn);
+        diagrams.extend(drawn);
     }
-    (run.series, run.lanes) = (Some(series), Some(lanes));
+    let found = (run.result(), &run.summary.charts);
+    run.lanes = Some(user_lanes(&run.plan, &series, found, &log));
+    (run.series, run.diagrams) = (Some(series), diagrams);
     Ok(())
+}
+
+/// What the clients of the first violation observed in the second run of its seed.
+fn excerpt(run: &FinishedRun, log: &RunLog, hash: u64) -> Option<FailureExcerpt> {
+    let violation = run.headline()?;
+    let mut failing = run.summary.failing.iter();
+    let failing = failing.find(|failing| failing.seed == violation.seed)?;
+    let first_hash = failing.trace_hash?;
+    let users = &violation.users[..violation.users.len().min(LANES)];
+    if users.is_empty() {
+        return None;
+    }
+    let (users, lines) = excerpt_of(log, violation.at, users, STORY);
+    Some(FailureExcerpt {
+        users,
+        lines,
+        other_hash: (hash != first_hash).then_some(hash),
+    })
 }
 
 /// Draws the first violation, and the shrunk one.

@@ -205,9 +205,11 @@ fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
     let mut log = RunLog::default();
     play(&mut log);
     let mut text = String::new();
-    for line in excerpt(&log, Span::millis(until_ms), users, keep).1 {
+    let (names, lines) = excerpt(&log, Span::millis(until_ms), users, keep);
+    for line in lines {
         let mark = if line.blamed { " ◀" } else { "" };
-        text.push_str(&format!("{} {} {}{mark}\n", line.at, line.user, line.text));
+        let user = line.lane.map_or("", |lane| &names[lane]);
+        text.push_str(&format!("{} {user} {}{mark}\n", line.at, line.text));
     }
     text
 }

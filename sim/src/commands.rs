@@ -293,7 +293,7 @@ fn run_scenarios(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, P
             None => scenario_run::run(arguments, path, plan, console),
             Some(options) => live_run::run(arguments, (path, &plan), &options, console),
         };
-        let finished = match finished {
+        let mut finished = match finished {
             Ok(finished) => finished,
             Err(problem) if problem.code == INTERRUPTED => {
                 code = worst(code, INTERRUPTED);
@@ -302,6 +302,7 @@ fn run_scenarios(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, P
             }
             Err(problem) => return Err(problem),
         };
+        finished.look = scenario_run::look(&finished, console);
         let is_next = !runs.is_empty() && view.detail != Detail::Quiet;
         let gap = if is_next { "\n\n" } else { "" };
         let page = sim_report::terminal(&finished, &view);

@@ -11,7 +11,7 @@ use super::{Console, Problem, check_live, load, prepare_files, run_once};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
 use sim_judge::metrics::throughput::Throughput;
-use sim_live::{LiveOutcome, Options};
+use sim_live::Options;
 use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, START, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
@@ -76,18 +76,13 @@ fn both(
     console: &mut Console<'_>,
 ) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options)?;
-    let began = (console.clock)();
-    let done = watched(&ready, seed, (None, None), began, console)?;
-    let LiveOutcome { outcome, live } = done;
+    let (summary, live) = watched(&ready, seed, (None, None), console)?;
     if console.interrupt.is_requested() {
         let (code, said) = (INTERRUPTED, "interrupted: no comparison".to_owned());
         return Err(Problem { code, said });
     }
-    let wall = (console.clock)().saturating_sub(began);
-    let merged = of_one_seed(seed, Ok(outcome));
-    let result = merged.finish(&ready.plan, wall).result;
     let pace = (live.offered_per_second, live.achieved_per_second);
-    let actual = ServerRun::of(&result, pace, remarks(&live));
+    let actual = ServerRun::of(&summary.result, pace, remarks(&live));
     let mut plan = ready.plan.clone();
     block.apply(&mut plan);
     let (result, pace) = simulated(&plan, seed, console.run);

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::scenario_run::{close_trace, look, open_trace};
+use super::scenario_run::{close_trace, open_trace};
 use super::{Console, Problem, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
 use sim_judge::SeriesRecorder;
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
-use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
+use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Summary, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_report::{FinishedRun, live_line, repeat_command};
@@ -51,13 +51,12 @@ pub(super) fn run(
     // A journal that cannot be read is found before the first run.
     let read = observe_journal(&arguments.live, &mut None::<&mut dyn Observer>);
     read.map_err(unjudged)?;
-    let mut run = if arguments.live.stages {
+    let run = if arguments.live.stages {
         staged(arguments, (path, plan), options, console)?
     } else {
         once(arguments, (path, plan), options, console)?
     };
     (console.live)(None);
-    run.look = look(&run, console);
     Ok(run)
 }
 
@@ -79,19 +78,14 @@ fn once(
     let follow = follow::subject_of(arguments, plan)?;
     let trace = open_trace(arguments, follow)?;
     let seed = arguments.seed.unwrap_or(plan.seed);
-    let began = (console.clock)();
     let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
     // A live run cannot be repeated, so its series is recorded whether or not a report is written.
     let file = path.display().to_string();
     let mut series = SeriesRecorder::new(seed, &plan.thresholds);
     let mut both = (trace.as_ref(), Some(&mut series));
-    let done = watched(&ready, seed, (journal, Some(&mut both)), began, console)?;
-    let LiveOutcome { outcome, live } = done;
-    let wall = (console.clock)().saturating_sub(began);
+    let (mut summary, live) = watched(&ready, seed, (journal, Some(&mut both)), console)?;
     close_trace(arguments, trace)?;
-    let plan = ready.plan.clone();
-    let mut summary = of_one_seed(seed, Ok(outcome)).finish(&plan, wall);
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
     if live.ended_early().is_some() && !is_violated {
         summary.result.verdict = Verdict::Unjudged;
@@ -108,18 +102,18 @@ fn once(
     });
     Ok(FinishedRun {
         series: Some(series.series()),
-        ..FinishedRun::new(file, plan, summary)
+        ..FinishedRun::new(file, ready.plan, summary)
     })
 }
 
-/// Runs on another thread, and shows the progress on this one.
+/// Runs on another thread, shows the progress on this one, and summarises the run.
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
     (journal, observer): (Option<&Journal<'_>>, Option<&mut (dyn Observer + Send)>),
-    began: Duration,
     console: &mut Console<'_>,
-) -> Result<LiveOutcome, LiveError> {
+) -> Result<(Summary, LiveResult), LiveError> {
+    let began = (console.clock)();
     let progress = Progress::until(console.interrupt.clone());
     let here = thread::current();
     let run = || {
@@ -128,7 +122,7 @@ pub(super) fn watched(
         here.unpark();
         outcome
     };
-    thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let running = scope.spawn(run);
         while !running.is_finished() {
             let wall = (console.clock)().saturating_sub(began);
@@ -140,7 +134,11 @@ pub(super) fn watched(
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         }
-    })
+    });
+    let LiveOutcome { outcome, live } = done?;
+    let wall = (console.clock)().saturating_sub(began);
+    let summary = of_one_seed(seed, Ok(outcome)).finish(&ready.plan, wall);
+    Ok((summary, live))
 }
 
 /// Finds the highest rate at which the scenario passes twice: doubles it until a run fails, or halves

@@ -74,7 +74,6 @@ pub(super) fn run(
     if arguments.report.is_some() || run.headline().is_some() {
         add_details(&mut run, arguments, follow.as_ref(), console)?;
     }
-    run.look = look(&run, console);
     Ok(run)
 }
 

@@ -44,7 +44,7 @@ function facts(run) {
   const all = run.live ? [['Scenario', run.file], agents, ...run.live.facts, ['Real time', run.wall]] : [
     ['Scenario', run.file], agents, ['Server', run.server.join(' ')],
     ['Network', run.network.length > 0 ? run.network.join(' · ') : 'loses and doubles nothing'],
-    ['Virtual time', run.wall || `${run.virtual_time}, ${run.steps} steps`], ['Trace hash', h('code', {}, run.trace_hash)],
+    ['Virtual time', run.wall], ['Trace hash', h('code', {}, run.trace_hash)],
   ];
   return h('div', { class: 'about' }, run.about.trim() ? h('p', {}, run.about) : null,
     h('dl', { class: 'facts' }, all.filter((fact) => fact[1] !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))));

@@ -38,8 +38,6 @@ pub(super) fn page(runs: &[FinishedRun], version: &str) -> Value {
 /// The verdict, the scenario, and the commands to paste.
 fn head(run: &FinishedRun) -> Value {
     let result = run.result();
-    // Everything on the page that depends on the machine.
-    let wall = (result.wall_ms > 0.0).then(|| speed(result));
     // In place of the parts about the simulated server.
     let live = result.live.as_ref().map(|live| {
         json!({
@@ -63,9 +61,8 @@ fn head(run: &FinishedRun) -> Value {
         "personas": personas(run),
         "server": server(&run.plan),
         "network": network(&run.plan),
-        "virtual_time": milliseconds(result.virtual_ms),
-        "steps": count(result.steps),
-        "wall": wall.unwrap_or_default(),
+        // Everything on the page that depends on the machine.
+        "wall": speed(result),
         "trace_hash": result.trace_hash,
         "live": live,
         "rerun": rerun,

@@ -56,9 +56,6 @@ pub enum Invocation {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = include_str!("cli/help/run.txt").trim_ascii_end())]
     Run(RunArgs),
-    /// Run scenarios, and show their report in a browser while they run
-    #[command(after_help = include_str!("cli/help/serve.txt").trim_ascii_end())]
-    Serve(RunArgs),
     /// Search for failures, with a configuration drawn from each seed
     #[command(after_help = include_str!("cli/help/explore.txt").trim_ascii_end())]
     Explore(ExploreArgs),
@@ -75,13 +72,6 @@ pub enum Invocation {
     /// Print the JSON Schema of scenario files
     #[command(after_help = include_str!("cli/help/schema.txt").trim_ascii_end())]
     Schema,
-    /// Explain a term: a metric, a property, a step, a fault
-    #[command(after_help = include_str!("cli/help/explain.txt").trim_ascii_end())]
-    Explain {
-        /// A property, metric, figure, step, fault, point, key or exit code
-        #[arg(value_name = "TERM")]
-        term: Vec<String>,
-    },
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = include_str!("cli/help/exhaust.txt").trim_ascii_end())]
     Exhaust(ExhaustArgs),
@@ -278,7 +268,7 @@ where
 
 /// Checks rules that clap cannot express.
 fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
-    if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
+    if let Invocation::Run(run) = invocation {
         check_run(run)?;
     }
     files::check(matches)?;
@@ -291,7 +281,7 @@ fn check(invocation: &Invocation, matches: &ArgMatches) -> Result<(), String> {
 
 /// Checks that the last of several seeds is a seed.
 fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
-    let (first, count) = if let Invocation::Run(run) | Invocation::Serve(run) = invocation {
+    let (first, count) = if let Invocation::Run(run) = invocation {
         (run.seed.unwrap_or(0), run.seeds)
     } else if let Invocation::Explore(explore) = invocation {
         (explore.seed, explore.seeds)

@@ -3,7 +3,6 @@
 mod calibrating;
 mod compare;
 mod exhaust;
-mod explain;
 mod exploring;
 mod follow;
 mod journal;
@@ -20,11 +19,9 @@ use sim_search::runner::RunSeed;
 use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs};
-use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION, output};
 use serde::Serialize;
 use sim_live::needed_faults;
@@ -155,16 +152,6 @@ impl Console<'_> {
         WRONG
     }
 
-    /// The exit code of a command. What is wrong is said.
-    fn code_of(&mut self, done: Result<u8, Problem>) -> u8 {
-        done.unwrap_or_else(|problem| {
-            if !problem.said.is_empty() {
-                self.complain(&format!("error: {}\n", problem.said));
-            }
-            problem.code
-        })
-    }
-
     fn complain_of(&mut self, problem: &ScenarioError) {
         let look = match self.error_paint {
             Paint::Plain => ErrorStyle::Plain,
@@ -198,8 +185,12 @@ fn without_numbers(text: &str) -> String {
 
 /// Executes a command, and returns the exit code.
 pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
-    let done = execute_command(invocation, console);
-    let code = console.code_of(done);
+    let code = execute_command(invocation, console).unwrap_or_else(|problem| {
+        if !problem.said.is_empty() {
+            console.complain(&format!("error: {}\n", problem.said));
+        }
+        problem.code
+    });
     match console.unwritten.take() {
         // A reader of a page that has seen enough (`sim … | head`) may close the pipe.
         Some(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -214,8 +205,7 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
 
 fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result<u8, Problem> {
     match invocation {
-        Invocation::Run(arguments) => run_watched(arguments, None, console),
-        Invocation::Serve(arguments) => serve(arguments, console),
+        Invocation::Run(arguments) => run_scenarios(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
         Invocation::Validate { files } => Ok(validate(files, console)),
@@ -223,7 +213,6 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> Result
             console.say(&format!("{:#}\n", sim_scenario::schema()));
             Ok(0)
         }
-        Invocation::Explain { term } => explain::explain(term, console),
         Invocation::Exhaust(arguments) => exhaust::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
@@ -273,32 +262,8 @@ fn repeated_faults(plan: &Plan) -> String {
     text
 }
 
-/// The time between two looks for Ctrl-C.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// Runs the scenarios. Returns their exit code when Ctrl-C ends the report.
-fn serve(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
-    let server = ReportServer::start();
-    let server = server.map_err(|problem| format!("cannot serve the report: {problem}"))?;
-    console.complain(&format!("report: {} (Ctrl-C ends it)\n", server.url()));
-    let done = run_watched(arguments, Some(&server), console);
-    let code = console.code_of(done);
-    // Without a finished run there is nothing to read.
-    if server.has_report() {
-        while !console.interrupt.is_requested() {
-            thread::park_timeout(LOOK_EVERY);
-        }
-    }
-    Ok(code)
-}
-
-/// Runs scenarios, and shows them on the server, if there is one. All errors in the arguments are
-/// found before the first run.
-fn run_watched(
-    arguments: &RunArgs,
-    server: Option<&ReportServer>,
-    console: &mut Console<'_>,
-) -> Result<u8, Problem> {
+/// Runs scenarios. All errors in the arguments are found before the first run.
+fn run_scenarios(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
     let mut plans = load_all(&arguments.files, console)?;
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();
@@ -325,10 +290,10 @@ fn run_watched(
             break;
         }
         let finished = match arguments.live.options() {
-            None => scenario_run::run(arguments, path, plan, server, console),
-            Some(options) => live_run::run(arguments, (path, &plan), &options, server, console),
+            None => scenario_run::run(arguments, path, plan, console),
+            Some(options) => live_run::run(arguments, (path, &plan), &options, console),
         };
-        let finished = match finished {
+        let mut finished = match finished {
             Ok(finished) => finished,
             Err(problem) if problem.code == INTERRUPTED => {
                 code = worst(code, INTERRUPTED);
@@ -337,15 +302,13 @@ fn run_watched(
             }
             Err(problem) => return Err(problem),
         };
+        finished.look = scenario_run::look(&finished, console);
         let is_next = !runs.is_empty() && view.detail != Detail::Quiet;
         let gap = if is_next { "\n\n" } else { "" };
         let page = sim_report::terminal(&finished, &view);
         console.show(json, &format!("{gap}{page}"));
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
-        if let Some(server) = server {
-            server.finish(&runs);
-        }
     }
     if runs.len() > 1 && view.detail != Detail::Quiet {
         let summary = sim_report::summary(&runs, code, &view);

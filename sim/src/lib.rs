@@ -3,8 +3,6 @@
 pub mod cli;
 pub mod commands;
 pub mod output;
-pub mod report_server;
-pub mod terms;
 
 /// The program's version and, if it was built in a repository, the commit: `0.1.0 (3f9c1ab)`.
 pub const VERSION: &str = env!("SIM_VERSION");

@@ -12,10 +12,6 @@ use xshell::{Shell, cmd};
 use crate::cargo;
 use crate::workspace_copy::sources;
 
-/// The pages of the book that the simulator explains terms by, and their folder in its package.
-const PAGES: [&str; 3] = ["running.md", "scenario-reference.md", "protocol.md"];
-const PAGES_IN: &str = "sim/docs";
-
 /// The features that a release has, as in the workspace.
 const FEATURES: &str = "talking-stick/cluster,talking-stick/postgres,talking-stick-sim/tls";
 
@@ -84,10 +80,6 @@ pub(crate) fn make(sh: &Shell) -> Result<PathBuf> {
         for licence in LICENCES {
             sh.copy_file(licence, stage.join(folder))?;
         }
-    }
-    let pages = sh.create_dir(stage.join(PAGES_IN))?;
-    for page in PAGES {
-        sh.copy_file(format!("docs/{page}"), &pages)?;
     }
     let others = UNPUBLISHED
         .into_iter()

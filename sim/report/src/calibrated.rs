@@ -140,7 +140,7 @@ fn rates(sides: &ServerComparison) -> Vec<Line> {
 }
 
 /// The difference in words: the metric, and the sentence.
-pub(super) fn apart(part: &MetricDifference) -> (String, String) {
+fn apart(part: &MetricDifference) -> (String, String) {
     let at = &part.furthest;
     let (least, most) = (times(Some(part.least)), times(Some(part.most)));
     let (scale, quantile) = (figure(at.rate_scale), at.quantile);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::line::{INDENT, Line, Style, flow, page, paragraph};
 use super::numbers::{count, milliseconds, plural, short, told};
@@ -11,8 +11,8 @@ use super::shell::{command_lines, explore_command, run_command};
 use super::verdict_lines::{hash, verdict};
 use super::{Detail, ShrunkRun, View, shrunk};
 use sim_model::outcome::{
-    Class, Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Seek,
-    ShrunkResult, Trial, Worst, WorstTrial,
+    ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Seek, Trial, Worst,
+    WorstTrial,
 };
 
 /// The most entries of the list of the worst runs.
@@ -185,150 +185,82 @@ fn end(run: &ExplorationReport<'_>) -> Line {
         short(found.tried as f64 / seconds),
         short(found.steps as f64 / seconds),
     );
-    match found.failures.len() as u64 {
-        0 => verdict(found.exit_code, &speed),
-        n => {
-            let words = format!("{} · {speed}", plural(n, "failure"));
-            let end = format!(" · {words} · exit {}", found.exit_code);
-            Line::new().with(Style::Bad, "FAIL").text(&end)
-        }
-    }
-}
-
-/// The exploration as JSON.
-#[derive(Serialize)]
-struct ExplorationJson<'a> {
-    scenarios: &'a [String],
-    seed: u64,
-    seeds: u64,
-    /// None if it was guided.
-    virtual_ms: Option<f64>,
-    wall_ms: f64,
-    seeds_per_second: f64,
-    steps: u64,
-    exit_code: u8,
-    failures: Vec<FailureJson<'a>>,
-    unreached: Vec<&'static str>,
-    seek: Option<WorstSearchJson>,
-    /// The number of runs, including branches.
-    runs: u64,
-    /// The cost until the first failure.
-    first_failure: Option<Effort>,
-    guided: Option<ExplorationCoverage>,
-}
-
-#[derive(Serialize)]
-struct FailureJson<'a> {
-    property: &'a str,
-    class: Class,
-    cause: &'a str,
-    detail: &'a str,
-    scenario: &'a str,
-    file: &'a str,
-    seed: u64,
-    /// The number of seeds tried up to and including this one.
-    index: u64,
-    /// The number of seeds with this failure.
-    seeds: u64,
-    trace_hash: Option<String>,
-    /// The recipe of the run; empty for the plain run.
-    recipe: String,
-    drew: String,
-    drawn_file: Option<&'a str>,
-    command: String,
-    shrunk: Option<ShrunkResult>,
-}
-
-#[derive(Serialize)]
-struct WorstSearchJson {
-    what: &'static str,
-    worst: Vec<WorstTrialJson>,
-}
-
-#[derive(Serialize)]
-struct WorstTrialJson {
-    /// Milliseconds, or the number of times overtaken.
-    figure: f64,
-    user: Option<String>,
-    scenario: String,
-    file: String,
-    seed: u64,
-    /// The recipe of the run; empty for the plain run.
-    recipe: String,
-    drew: String,
-    command: String,
+    let words = match found.failures.len() as u64 {
+        0 => speed,
+        n => format!("{} · {speed}", plural(n, "failure")),
+    };
+    verdict(found.exit_code, &words)
 }
 
 /// The exploration as one JSON object.
 #[must_use]
-pub fn exploration_json(run: &ExplorationReport<'_>) -> impl Serialize {
+pub fn exploration_json(run: &ExplorationReport<'_>) -> Value {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
+    let failures = found.failures.iter().zip(run.kept);
+    let failures = failures.map(|(failure, kept)| failure_json(run, failure, kept));
     let seek = found.hunt.as_ref();
-    ExplorationJson {
-        scenarios: run.files,
-        seed: run.found.first,
-        seeds: found.tried,
-        virtual_ms: found.virtual_span.map(|span| span.0 as f64 / 1_000.0),
-        wall_ms: seconds * 1_000.0,
-        seeds_per_second: found.tried as f64 / seconds,
-        steps: found.steps,
-        exit_code: found.exit_code,
-        failures: failures_json(run),
-        unreached: found.unreached.clone(),
-        seek: seek.map(|hunted| worst_search_json(run, hunted)),
-        runs: found.runs,
-        first_failure: found.first_failure,
-        guided: found.covered,
-    }
+    json!({
+        "scenarios": run.files,
+        "seed": found.first,
+        "seeds": found.tried,
+        // None if it was guided.
+        "virtual_ms": found.virtual_span.map(|span| span.0 as f64 / 1_000.0),
+        "wall_ms": seconds * 1_000.0,
+        "seeds_per_second": found.tried as f64 / seconds,
+        "steps": found.steps,
+        "exit_code": found.exit_code,
+        "failures": failures.collect::<Value>(),
+        "unreached": found.unreached,
+        "seek": seek.map(|hunted| worst_json(run, hunted)),
+        // With branches.
+        "runs": found.runs,
+        "first_failure": found.first_failure,
+        "guided": found.covered,
+    })
 }
 
-fn failures_json<'a>(run: &'a ExplorationReport<'_>) -> Vec<FailureJson<'a>> {
-    let failures = run.found.failures.iter().zip(run.kept);
-    let told = failures.map(|(failure, kept)| {
-        let trial = &failure.trial;
-        let file = &run.files[trial.scenario];
-        FailureJson {
-            property: &failure.property,
-            class: failure.class,
-            cause: &failure.cause,
-            detail: &failure.detail,
-            scenario: scenario(run, trial),
-            file,
-            seed: trial.seed,
-            index: trial.index + 1,
-            seeds: failure.trials,
-            trace_hash: failure.trace_hash.map(|hash| format!("{hash:016x}")),
-            recipe: trial.recipe.to_string(),
-            drew: failure.drew.join(" · "),
-            drawn_file: kept.drawn.as_deref(),
-            command: again(run, trial),
-            shrunk: kept.shrunk.as_ref().map(ShrunkRun::result),
-        }
-    });
-    told.collect()
+fn failure_json(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> Value {
+    let trial = &failure.trial;
+    json!({
+        "property": failure.property,
+        "class": failure.class,
+        "cause": failure.cause,
+        "detail": failure.detail,
+        "scenario": scenario(run, trial),
+        "file": run.files[trial.scenario],
+        "seed": trial.seed,
+        // The number of seeds tried up to and including this one.
+        "index": trial.index + 1,
+        // The number of seeds with this failure.
+        "seeds": failure.trials,
+        "trace_hash": failure.trace_hash.map(|hash| format!("{hash:016x}")),
+        // Empty for the plain run.
+        "recipe": trial.recipe.to_string(),
+        "drew": failure.drew.join(" · "),
+        "drawn_file": kept.drawn,
+        "command": again(run, trial),
+        "shrunk": kept.shrunk.as_ref().map(ShrunkRun::result),
+    })
 }
 
-fn worst_search_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> WorstSearchJson {
+fn worst_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Value {
     let worst = hunted.worst.iter().take(WORST).map(|one| {
         let WorstTrial { trial, drew, worst } = one;
-        let file = &run.files[trial.scenario];
-        WorstTrialJson {
-            figure: match hunted.seek {
+        json!({
+            // Milliseconds, or the number of times overtaken.
+            "figure": match hunted.seek {
                 Seek::QueueWait | Seek::StickWait => worst.figure as f64 / 1_000.0,
                 Seek::Overtaking => worst.figure as f64,
             },
-            user: worst.user.map(|user| user.to_string()),
-            scenario: scenario(run, trial).to_owned(),
-            file: file.clone(),
-            seed: trial.seed,
-            recipe: trial.recipe.to_string(),
-            drew: drew.join(" · "),
-            command: again(run, trial),
-        }
+            "user": worst.user.map(|user| user.to_string()),
+            "scenario": scenario(run, trial),
+            "file": run.files[trial.scenario],
+            "seed": trial.seed,
+            "recipe": trial.recipe.to_string(),
+            "drew": drew.join(" · "),
+            "command": again(run, trial),
+        })
     });
-    WorstSearchJson {
-        what: hunted.seek.name(),
-        worst: worst.collect(),
-    }
+    json!({ "what": hunted.seek.name(), "worst": worst.collect::<Value>() })
 }

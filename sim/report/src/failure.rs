@@ -155,7 +155,7 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
 }
 
 /// The thresholds that were not met.
-pub(super) fn crossed(result: &RunResult) -> impl Iterator<Item = &ThresholdResult> {
+pub fn crossed(result: &RunResult) -> impl Iterator<Item = &ThresholdResult> {
     let all = result.thresholds.iter();
     all.filter(|threshold| threshold.met == Some(false))
 }

@@ -6,12 +6,10 @@
 
 mod view;
 
+use super::FinishedRun;
 use super::failure::what_failed;
 use super::junit::escape;
 use super::line::visible;
-pub use view::{RunningView, running_data};
-
-use super::{CalibrationReport, FinishedRun};
 use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
@@ -27,52 +25,18 @@ const PROGRAMS: [&str; 7] = [
     include_str!("html/page.js"),
 ];
 
-/// The programs of the page about both servers.
-const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("html/both.js")];
-
 /// The page of these runs. `version` is the program's version on the page.
 #[must_use]
 pub fn html(runs: &[FinishedRun], version: &str) -> String {
-    page(&title(runs), &report_data(runs, version), &PROGRAMS)
-}
-
-/// The data of the page of these runs.
-#[must_use]
-pub fn report_data(runs: &[FinishedRun], version: &str) -> String {
-    view::page(runs, version).to_string()
-}
-
-/// The page of a server that shows runs while they go on: it asks the server for its data again.
-#[must_use]
-pub fn served_html(data: &str) -> String {
-    let programs = [PROGRAMS.concat(), FOLLOW.to_owned()];
-    let programs = programs.each_ref().map(String::as_str);
-    page("sim", data, &programs).replacen(OFFLINE, WITH_SERVER, 1)
-}
-
-/// The rules of the page's content: it loads nothing, and a served page only from its server.
-const OFFLINE: &str = "default-src 'none';";
-const WITH_SERVER: &str = "default-src 'none'; connect-src 'self';";
-
-/// The program that a served page has besides.
-const FOLLOW: &str = include_str!("html/served.js");
-
-/// The page of a measured server, and of a scenario on both servers.
-#[must_use]
-pub fn calibrated_html(done: &CalibrationReport, version: &str) -> String {
-    let data = view::calibration(done, version).to_string();
-    page(&view::calibration_title(done), &data, &PROGRAMS_FOR_BOTH)
-}
-
-fn page(title: &str, data: &str, programs: &[&str]) -> String {
-    let (title, programs) = (escape(&visible(title)), programs.concat());
+    let data = view::page(runs, version).to_string();
+    let (title, programs) = (escape(&visible(&title(runs))), PROGRAMS.concat());
     let mut page = String::with_capacity(PAGE.len() + STYLE.len() + programs.len() + data.len());
     let mut rest = PAGE;
     for (mark, text) in [
         ("{{title}}", title.as_str()),
         ("{{style}}", STYLE),
         ("{{verdict}}", title.as_str()),
-        ("{{data}}", &within_script(data)),
+        ("{{data}}", &within_script(&data)),
         ("{{programs}}", &programs),
     ] {
         // Each placeholder is searched for after the previous one, so that inserted text is never

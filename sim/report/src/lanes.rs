@@ -18,7 +18,7 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     let Some(excerpt) = excerpt.filter(|excerpt| !excerpt.lines.is_empty()) else {
         return Vec::new();
     };
-    let users = &excerpt.users[..excerpt.users.len().min(LANES)];
+    let users = &excerpt.users;
     let times = excerpt
         .lines
         .iter()
@@ -42,21 +42,14 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
         } else {
             String::new()
         };
-        let lane = users.iter().position(|user| *user == observed.user);
-        lines.push(row(observed, &shown, lane, first, width));
+        lines.push(row(observed, &shown, first, width));
     }
     lines
 }
 
-fn row(
-    observed: &ObservedLine,
-    time: &str,
-    lane: Option<usize>,
-    first: usize,
-    width: usize,
-) -> Line {
+fn row(observed: &ObservedLine, time: &str, first: usize, width: usize) -> Line {
     let line = Line::new().text(" ").with(Style::Faint, time);
-    let Some(lane) = lane else {
+    let Some(lane) = observed.lane else {
         let text = fit(&format!("── {} ──", observed.text), PAGE - first);
         return line.pad(first).with(Style::Warn, &text);
     };

@@ -211,13 +211,6 @@ pub(super) fn paragraphs(label: &str, texts: &[String], indent: usize) -> Vec<Li
         .collect()
 }
 
-/// The words in lines of the page's width, each after `indent` columns.
-#[must_use]
-pub fn wrapped<'w>(words: impl Iterator<Item = &'w str>, indent: usize) -> String {
-    let words: Vec<String> = words.map(str::to_owned).collect();
-    page([flow("", &words, " ", indent)], Paint::Plain)
-}
-
 /// Items after `label`, with dots between them; no line without items.
 pub(super) fn listed(label: &str, items: &[String]) -> Vec<Line> {
     match items {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use sim_model::outcome::{MetricResult, RunResult, Verdict};
 
 /// The durations measured on both servers, in the order of display.
-pub const METRICS: [&str; 4] = [
+pub(crate) const METRICS: [&str; 4] = [
     "request_latency",
     "message_latency",
     "queue_wait",
@@ -17,12 +17,12 @@ pub const METRICS: [&str; 4] = [
 ];
 
 /// What the virtual server does not model.
-pub const NOT_IN_IT: &str = "The virtual server has one time for every command, and pushes cost it \
+pub(crate) const NOT_IN_IT: &str = "The virtual server has one time for every command, and pushes cost it \
     nothing. Not in it is what a live one takes to tell everybody in a room, what clients of MCP \
     take to read an inbox that has grown, and what a driver on its machine takes from its cores.";
 
 /// The quantiles that are compared.
-pub const QUANTILES: [&str; 3] = ["p50", "p95", "p99"];
+pub(crate) const QUANTILES: [&str; 3] = ["p50", "p95", "p99"];
 
 /// A scenario on both servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -98,8 +98,7 @@ pub struct LargestDifference {
 }
 
 /// The compared quantiles, in milliseconds.
-#[must_use]
-pub const fn quantiles(metric: &MetricResult) -> [f64; 3] {
+pub(crate) const fn quantiles(metric: &MetricResult) -> [f64; 3] {
     [metric.p50, metric.p95, metric.p99]
 }
 

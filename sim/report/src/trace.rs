@@ -6,8 +6,6 @@ mod line;
 
 use std::io::{self, Write};
 
-use chat_types::Time;
-
 use crate::numbers::told;
 use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, RunEvent, WorldRecord};
@@ -31,7 +29,6 @@ pub enum Follow {
 #[derive(Debug)]
 pub struct TraceWriter<W> {
     out: W,
-    start: Time,
     follow: Option<Follow>,
     /// Whether the followed subject was in the run.
     is_found: bool,
@@ -45,11 +42,10 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// A trace of a run that begins at `start`, of everything or of the subject to follow.
-    pub fn new(out: W, start: Time, follow: Option<Follow>) -> Self {
+    /// A trace of everything, or of the subject to follow.
+    pub fn new(out: W, follow: Option<Follow>) -> Self {
         Self {
             out,
-            start,
             is_found: follow.is_none(),
             follow,
             last: (User(0), Room(0)),
@@ -132,7 +128,7 @@ impl<W: Write> TraceWriter<W> {
 impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, event: RunEvent<'_>) {
         if let RunEvent::Client(record) = event {
-            let line = TraceLine::of(record, self.start);
+            let line = TraceLine::of(record);
             if self.keeps(record, &line) {
                 self.is_found = true;
                 self.write(&line);
@@ -142,7 +138,7 @@ impl<W: Write> Observer for TraceWriter<W> {
             // World records are always kept, because a crash explains much; sizes are not.
             && (self.follow.is_none() || !matches!(record, WorldRecord::Sizes { .. }))
         {
-            self.write(&TraceLine::of_world(at, record, self.start));
+            self.write(&TraceLine::of_world(at, record));
         }
     }
 }

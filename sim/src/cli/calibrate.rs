@@ -26,9 +26,6 @@ pub struct CalibrateArgs {
     /// Write all of it as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write both worlds as a page for a browser
-    #[arg(long, value_name = "FILE.html", requires = "file")]
-    pub report: Option<PathBuf>,
     /// Multiply arrivals by each
     #[arg(
         long,

@@ -247,7 +247,6 @@ fn invalid_arguments_of_calibrate_are_refused() {
         sim calibrate => --target
         sim calibrate a.yaml --target localhost => 8894
         sim calibrate --target http://h,http://i => one server
-        sim calibrate --target http://h --report x => FILE
         sim calibrate --target http://h --seed 7 => FILE
         sim calibrate a.yaml --target http://h --scales 1,0 => 0.001
         sim calibrate --target http://h --out - => only --json
@@ -292,7 +291,7 @@ fn help_of_each_command_fits_the_page() {
     for (name, text) in texts {
         let fits = text.lines().all(|line| line.chars().count() <= 80);
         assert!(fits, "{text}");
-        if !["serve", "shrink", "completions", "man"].contains(&name.as_str()) {
+        if !["shrink", "completions", "man"].contains(&name.as_str()) {
             insta::assert_snapshot!(format!("help_of_{name}"), text);
         }
     }

@@ -8,7 +8,7 @@ use super::live_run::watched;
 use super::{Console, Problem, check_live, load, prepare_files, run_once};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
-use sim_live::{LiveOutcome, Options};
+use sim_live::Options;
 use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
@@ -20,8 +20,7 @@ pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Resul
     let file = arguments.file.as_ref();
     let plan = file.map(|path| load(path, console).map(|plan| (path, plan)));
     let plan = plan.transpose()?;
-    let files = [&arguments.out, &arguments.json, &arguments.report];
-    prepare_files(&files, console)?;
+    prepare_files(&[&arguments.out, &arguments.json], console)?;
     check_live(plan.iter().map(|(path, plan)| (*path, plan)), console)?;
     let done = all(arguments, plan.as_ref(), console);
     (console.live)(None);
@@ -74,18 +73,13 @@ fn both(
     console: &mut Console<'_>,
 ) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options)?;
-    let began = (console.clock)();
-    let done = watched(&ready, seed, (None, None, None), began, console)?;
-    let LiveOutcome { outcome, live } = done;
+    let (summary, live) = watched(&ready, seed, (None, None), console)?;
     if console.interrupt.is_requested() {
         let (code, said) = (INTERRUPTED, "interrupted: no comparison".to_owned());
         return Err(Problem { code, said });
     }
-    let wall = (console.clock)().saturating_sub(began);
-    let merged = of_one_seed(seed, Ok(outcome));
-    let result = merged.finish(&ready.plan, wall).result;
     let pace = (live.offered_per_second, live.achieved_per_second);
-    let actual = ServerRun::of(&result, pace, remarks(&live));
+    let actual = ServerRun::of(&summary.result, pace, remarks(&live));
     let mut plan = ready.plan.clone();
     block.apply(&mut plan);
     let (result, pace) = simulated(&plan, seed, console.run);
@@ -123,11 +117,6 @@ fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut 
         console.show(json, &format!("\n{page}"));
     }
     let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
-    let page = || Ok(sim_report::calibrated_html(done, VERSION));
-    let written = [
-        console.write(arguments.out.as_deref(), yaml, code),
-        console.write_json(json, done, code),
-        console.write(arguments.report.as_deref(), page, code),
-    ];
-    written.into_iter().fold(code, worst)
+    let written = console.write(arguments.out.as_deref(), yaml, code);
+    worst(written, console.write_json(json, done, code))
 }

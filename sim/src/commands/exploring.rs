@@ -13,7 +13,7 @@ use super::scenario_run::unreached_turn;
 use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, START, Trial, worst};
+use sim_model::outcome::{FailureResult, INTERRUPTED, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
@@ -184,7 +184,7 @@ fn trace(
     run: RunSeed<'_>,
 ) -> std::io::Result<()> {
     let file = BufWriter::new(File::create(path)?);
-    let mut writer = TraceWriter::new(file, START, None);
+    let mut writer = TraceWriter::new(file, None);
     let plan = what.varied(&failure.trial).plan;
     // A run that panics leaves its trace up to the panic.
     let _ = run_once(run, (&plan, failure.trial.seed), Some(&mut writer));

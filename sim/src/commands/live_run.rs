@@ -1,18 +1,16 @@
 //! Runs one scenario file against a live server: once, or at higher and higher rates.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::scenario_run::{Also, close_trace, look, open_trace};
+use super::scenario_run::{close_trace, open_trace};
 use super::{Console, Problem, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
-use crate::report_server::{ReportServer, lock};
 use sim_judge::SeriesRecorder;
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
-use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
+use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Summary, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_report::{FinishedRun, live_line, repeat_command};
@@ -48,19 +46,17 @@ pub(super) fn run(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     // A journal that cannot be read is found before the first run.
     let read = observe_journal(&arguments.live, &mut None::<&mut dyn Observer>);
     read.map_err(unjudged)?;
-    let mut run = if arguments.live.stages {
-        staged(arguments, (path, plan), options, server, console)?
+    let run = if arguments.live.stages {
+        staged(arguments, (path, plan), options, console)?
     } else {
-        once(arguments, (path, plan), options, server, console)?
+        once(arguments, (path, plan), options, console)?
     };
     (console.live)(None);
-    run.look = look(&run, console);
     Ok(run)
 }
 
@@ -76,29 +72,20 @@ fn once(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options)?;
     let follow = follow::subject_of(arguments, plan)?;
     let trace = open_trace(arguments, follow)?;
     let seed = arguments.seed.unwrap_or(plan.seed);
-    let began = (console.clock)();
     let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
     // A live run cannot be repeated, so its series is recorded whether or not a report is written.
     let file = path.display().to_string();
-    let series = match server {
-        Some(server) => server.begin(file.clone(), &ready.plan, (seed, 1)),
-        None => Arc::new(Mutex::new(SeriesRecorder::new(seed, &plan.thresholds))),
-    };
-    let also = (trace.as_ref(), Some(&*series));
-    let done = watched(&ready, seed, (journal, Some(also), server), began, console)?;
-    let LiveOutcome { outcome, live } = done;
-    let wall = (console.clock)().saturating_sub(began);
+    let mut series = SeriesRecorder::new(seed, &plan.thresholds);
+    let mut both = (trace.as_ref(), Some(&mut series));
+    let (mut summary, live) = watched(&ready, seed, (journal, Some(&mut both)), console)?;
     close_trace(arguments, trace)?;
-    let plan = ready.plan.clone();
-    let mut summary = of_one_seed(seed, Ok(outcome)).finish(&plan, wall);
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
     if live.ended_early().is_some() && !is_violated {
         summary.result.verdict = Verdict::Unjudged;
@@ -113,49 +100,45 @@ fn once(
         whole: None,
         file: file.clone(),
     });
-    let series = Some(lock(&series).series());
     Ok(FinishedRun {
-        series,
-        ..FinishedRun::new(file, plan, summary)
+        series: Some(series.series()),
+        ..FinishedRun::new(file, ready.plan, summary)
     })
 }
 
-/// Runs on another thread, and shows the progress on this one.
+/// Runs on another thread, shows the progress on this one, and summarises the run.
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
-    (journal, mut also, server): (
-        Option<&Journal<'_>>,
-        Option<Also<'_>>,
-        Option<&ReportServer>,
-    ),
-    began: Duration,
+    (journal, observer): (Option<&Journal<'_>>, Option<&mut (dyn Observer + Send)>),
     console: &mut Console<'_>,
-) -> Result<LiveOutcome, LiveError> {
+) -> Result<(Summary, LiveResult), LiveError> {
+    let began = (console.clock)();
     let progress = Progress::until(console.interrupt.clone());
     let here = thread::current();
     let run = || {
-        let also = also.as_mut().map(|also| also as &mut dyn Observer);
-        let outcome = sim_live::run(ready, seed, &progress, journal, also);
+        let observer = observer.map(|observer| observer as &mut dyn Observer);
+        let outcome = sim_live::run(ready, seed, &progress, journal, observer);
         here.unpark();
         outcome
     };
-    thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let running = scope.spawn(run);
         while !running.is_finished() {
             let wall = (console.clock)().saturating_sub(began);
             let line = live_line(&ready.plan.name, 1, &progress.now(), wall);
             (console.live)(Some(&line));
-            if let Some(server) = server {
-                server.advance(progress.now());
-            }
             thread::park_timeout(DRAW_EVERY);
         }
         match running.join() {
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         }
-    })
+    });
+    let LiveOutcome { outcome, live } = done?;
+    let wall = (console.clock)().saturating_sub(began);
+    let summary = of_one_seed(seed, Ok(outcome)).finish(&ready.plan, wall);
+    Ok((summary, live))
 }
 
 /// Finds the highest rate at which the scenario passes twice: doubles it until a run fails, or halves
@@ -164,7 +147,6 @@ fn staged(
     arguments: &RunArgs,
     (path, plan): (&Path, &Plan),
     options: &Options,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let mut search = Search::default();
@@ -178,7 +160,7 @@ fn staged(
             scale,
             ..options.clone()
         };
-        let run = once(&words, (path, plan), &options, server, console)?;
+        let run = once(&words, (path, plan), &options, console)?;
         let result = run.result();
         let verdict = result.verdict;
         let mut is_lost = false;

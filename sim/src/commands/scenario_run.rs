@@ -10,17 +10,18 @@ use std::time::Duration;
 
 use super::{Console, Problem, cannot_write, follow, run_once, shrinking};
 use crate::cli::RunArgs;
-use crate::report_server::ReportServer;
 use crate::{VERSION, output};
 use sim_judge::SeriesRecorder;
-use sim_model::outcome::{INTERRUPTED, Progress, Repro, START};
+use sim_model::history::Observer;
+use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_model::run_log::RunLog;
 use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
 use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
-    FailureExcerpt, FinishedRun, LANES, html, live_line, repeat_command, run_command, user_lanes,
+    FailureExcerpt, FinishedRun, LANES, crossed, html, live_line, repeat_command, run_command,
+    user_lanes,
 };
 use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
 
@@ -35,7 +36,6 @@ pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: Plan,
-    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let seeds = Seeds {
@@ -47,10 +47,7 @@ pub(super) fn run(
     let trace = open_trace(arguments, follow.clone())?;
     let began = (console.clock)();
     let file = path.display().to_string();
-    let first = (seeds.first, seeds.count.get());
-    let series = server.map(|server| server.begin(file.clone(), &plan, first));
-    let watched = server.zip(series.as_deref());
-    let merged = run_all(seeds, &plan, (trace.as_ref(), watched), began, console);
+    let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     close_trace(arguments, trace)?;
@@ -74,29 +71,14 @@ pub(super) fn run(
         return Err(problem.into());
     }
     run.summary.result.repro = Some(repro(&run, seeds));
-    run.excerpt = excerpt(&run, console.run);
-    if !arguments.no_shrink {
-        run.shrunk = shrinking::after_run(&run, console);
-        tell_shrunk(&mut run);
+    if arguments.report.is_some() || run.headline().is_some() {
+        add_details(&mut run, arguments, follow.as_ref(), console)?;
     }
-    if arguments.report.is_some() || server.is_some() || run.headline().is_some() {
-        record_for_report(&mut run, follow.as_ref(), console.run)?;
-    }
-    run.look = look(&run, console);
     Ok(run)
 }
 
 /// A trace that is being written.
 pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
-
-/// What observes a run besides its judge: the trace, and the figures for the report.
-pub(super) type Also<'a> = (
-    Option<&'a Mutex<TraceFile>>,
-    Option<&'a Mutex<SeriesRecorder>>,
-);
-
-/// The server of the report, and the recorder of what it shows of the first seed.
-type Watched<'a> = (&'a ReportServer, &'a Mutex<SeriesRecorder>);
 
 /// The error of a recipe with a turn that a run of so many steps did not reach, so that it was
 /// another run than the recipe names.
@@ -112,25 +94,20 @@ pub(super) fn unreached_turn(recipe: &Recipe, steps: u64) -> Option<String> {
 fn run_all(
     seeds: Seeds,
     plan: &Plan,
-    (trace, watched): (Option<&Mutex<TraceFile>>, Option<Watched<'_>>),
+    trace: Option<&Mutex<TraceFile>>,
     began: Duration,
     console: &mut Console<'_>,
 ) -> Merged {
     let run_seed = console.run;
     let run = |seed: u64, progress: &Progress| {
-        let is_first = |_: &Watched<'_>| seed == seeds.first;
-        let mut also: Also<'_> = (trace, watched.filter(is_first).map(|(_, series)| series));
-        match also {
-            (None, None) => run_seed(plan, seed, progress, None),
-            _ => run_seed(plan, seed, progress, Some(&mut also)),
-        }
+        let mut trace = trace;
+        let is_traced = trace.is_some();
+        let observer = is_traced.then_some(&mut trace as &mut dyn Observer);
+        run_seed(plan, seed, progress, observer)
     };
     let (live, clock) = (&mut *console.live, console.clock);
     run_seeds(seeds, console.interrupt, &run, &mut |progress| {
         let wall = clock().saturating_sub(began);
-        if let Some((server, _)) = watched {
-            server.advance(progress.now());
-        }
         let now = progress.now();
         live(Some(&live_line(&plan.name, seeds.count.get(), &now, wall)));
     })
@@ -148,7 +125,7 @@ pub(super) fn open_trace(
         return Ok(None);
     };
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-    let writer = TraceWriter::new(BufWriter::new(file), START, follow);
+    let writer = TraceWriter::new(BufWriter::new(file), follow);
     Ok(Some(Mutex::new(writer)))
 }
 
@@ -192,57 +169,37 @@ fn tell_shrunk(run: &mut FinishedRun) {
     });
 }
 
-/// Repeats the run of the first violation, and returns an excerpt of its records.
-fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
-    let violation = run.headline()?;
-    let mut failing = run.summary.failing.iter();
-    let failing = failing.find(|failing| failing.seed == violation.seed)?;
-    let first_hash = failing.trace_hash?;
-    let users = &violation.users[..violation.users.len().min(LANES)];
-    if users.is_empty() {
-        return None;
-    }
-    let mut log = RunLog::default();
-    let again = run_once(run_seed, (&run.plan, violation.seed), Some(&mut log));
-    let hash = again.map_or(0, |again| again.ran.trace_hash);
-    let (users, lines) = excerpt_of(&log, violation.at, users, STORY);
-    Some(FailureExcerpt {
-        users,
-        lines,
-        other_hash: (hash != first_hash).then_some(hash),
-    })
-}
-
-/// Repeats the run of the first violation, or of the first seed, and records what only a report
-/// shows: figures over time, lanes of users, and drawings.
+/// Repeats the run of the first violation, or of the first crossed threshold, or of the first seed, and
+/// adds what only that shows: an excerpt, figures over time, lanes of users, and drawings. Shrinks
+/// the first violation.
 ///
 /// # Errors
 /// The run has no user to follow.
-fn record_for_report(
+fn add_details(
     run: &mut FinishedRun,
+    arguments: &RunArgs,
     follow: Option<&Follow>,
-    run_seed: RunSeed<'_>,
+    console: &mut Console<'_>,
 ) -> Result<(), String> {
     let result = run.result();
-    let crossed = result.thresholds.iter();
-    let crossed = crossed.filter(|one| one.met == Some(false)).cloned();
-    let crossed = crossed.collect::<Vec<_>>();
-    let seed = match (run.headline(), crossed.first()) {
+    let seed = match (run.headline(), crossed(result).next()) {
         (Some(violation), _) => violation.seed,
         (None, crossed) => crossed.and_then(|one| one.seed).unwrap_or(result.seed),
     };
     let recorder = SeriesRecorder::new(seed, &run.plan.thresholds);
     let mut both = (RunLog::default(), recorder);
     // A run that panics has shown everything up to then.
-    let _ = run_once(run_seed, (&run.plan, seed), Some(&mut both));
+    let again = run_once(console.run, (&run.plan, seed), Some(&mut both));
     let (log, series) = (both.0, both.1.series());
-    let found = (result, &run.summary.charts);
-    let lanes = user_lanes(&run.plan, &series, found, &log);
-    run.diagrams = diagrams(run, &log, run_seed);
-    if run.diagrams.is_empty() {
-        let mut slowest = crossed.iter();
-        run.diagrams
-            .extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &log)));
+    run.excerpt = excerpt(run, &log, again.map_or(0, |again| again.ran.trace_hash));
+    if !arguments.no_shrink {
+        run.shrunk = shrinking::after_run(run, console);
+        tell_shrunk(run);
+    }
+    let mut diagrams = diagrams(run, &log, console.run);
+    if diagrams.is_empty() {
+        let mut slowest = crossed(run.result());
+        diagrams.extend(slowest.find_map(|one| slowest_of(&run.plan, &series, one, &log)));
     }
     if let Some(follow) = follow {
         let drawn = followed(&run.plan, (seed, &log), follow);
@@ -251,10 +208,30 @@ fn record_for_report(
         {
             return Err(format!("--follow: {missing}"));
         }
-        run.diagrams.extend(drawn);
+        diagrams.extend(drawn);
     }
-    (run.series, run.lanes) = (Some(series), Some(lanes));
+    let found = (run.result(), &run.summary.charts);
+    run.lanes = Some(user_lanes(&run.plan, &series, found, &log));
+    (run.series, run.diagrams) = (Some(series), diagrams);
     Ok(())
+}
+
+/// What the clients of the first violation observed in the second run of its seed.
+fn excerpt(run: &FinishedRun, log: &RunLog, hash: u64) -> Option<FailureExcerpt> {
+    let violation = run.headline()?;
+    let mut failing = run.summary.failing.iter();
+    let failing = failing.find(|failing| failing.seed == violation.seed)?;
+    let first_hash = failing.trace_hash?;
+    let users = &violation.users[..violation.users.len().min(LANES)];
+    if users.is_empty() {
+        return None;
+    }
+    let (users, lines) = excerpt_of(log, violation.at, users, STORY);
+    Some(FailureExcerpt {
+        users,
+        lines,
+        other_hash: (hash != first_hash).then_some(hash),
+    })
 }
 
 /// Draws the first violation, and the shrunk one.

@@ -328,22 +328,6 @@ fn json_is_the_only_text_on_the_standard_output() {
 }
 
 #[test]
-fn explain_explains_a_term_or_names_the_closest() {
-    let folder = TestFolder::new();
-    let printed = folder.sim("sim explain exit 99");
-    assert_eq!(printed.code, 0, "{}", printed.err);
-    let page = "99 · exit codes · docs/running.md\n  only a threshold was missed\n";
-    assert_eq!(printed.out, page);
-    let all = folder.sim("sim explain").out;
-    has(&all, "\nPROPERTIES\n  no_lost_messages no_duplicates");
-    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
-    begins(&folder.sim("sim explain jain").out, "jain · figures · ");
-    let wrong = folder.sim("sim explain stick_wiat");
-    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
-    has(&wrong.err, "did you mean `stick_wait`?");
-}
-
-#[test]
 fn validate_shows_the_faults_that_repeat() {
     let folder = TestFolder::new();
     let text = "phases: [{ duration: 1s, arrival_count: 2 }]\n\

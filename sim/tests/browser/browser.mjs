@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
-export const reports = process.env.REPORTS;
+const reports = process.env.REPORTS;
 const screenshots = join(reports, 'screenshots');
 export const SIZES = [{ width: 390, height: 844 }, { width: 1440, height: 900 }];
 const SCHEMES = ['light', 'dark'];
@@ -37,7 +37,7 @@ export async function open(name, viewport, colorScheme, more = {}) {
   });
   page.on('request', (request) => asked.push(request.url()));
   const [file, anchor] = name.split('#');
-  const url = file.startsWith('http:') ? file : pathToFileURL(join(reports, file)).href;
+  const url = pathToFileURL(join(reports, file)).href;
   await page.goto(anchor ? `${url}#${anchor}` : url);
   await page.locator('main.run h1').first().waitFor();
   const close = async () => {

@@ -1,12 +1,9 @@
 // The parts of a report that a reader works with: contents, folded rows, commands to copy, charts over
-// time, users and their lanes, both facts of a violation, and a page that renews itself.
+// time, users and their lanes, and both facts of a violation.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { SIZES, button, everywhere, fitsAcross, open, readable, reports } from './browser.mjs';
+import { SIZES, button, everywhere, fitsAcross, open, readable } from './browser.mjs';
 
 const CHARTS = ['message_latency', 'queue_wait', 'messages', 'calls', 'users', 'queue', 'refusals'];
 const runOf = (page) => page.evaluate(() => JSON.parse(document.getElementById('data').textContent).runs[0]);
@@ -229,25 +226,5 @@ describe('a live run', () => {
     assert.equal(latencies.length, 9);
     assert.match(await page.locator('section.latency .lead').innerText(), /^Real time/);
     await readable(page, ['.stages td', '.stage-plot .tick', '.not-judged .standing']);
-  });
-});
-
-describe('a served page', () => {
-  test('renews itself while the run goes on, and shows the report after it', async () => {
-    const file = (name) => readFileSync(join(reports, name), 'utf8');
-    let data = file('running.json');
-    const server = createServer((request, answer) => answer.end(request.url === '/data' ? data : file('served.html')));
-    await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-    const context = await open(`http://127.0.0.1:${server.address().port}/`, SIZES[1], 'light').catch((error) => error);
-    const { page } = context;
-    assert.equal(await page.locator('.badge').innerText(), '… RUNNING');
-    assert.equal(await page.locator('.over-time path').count() > 5, true);
-    data = file('done.json');
-    await page.locator('.badge').getByText('✓ PASS').waitFor();
-    assert.ok(await page.locator('section.users').count() === 1);
-    server.closeAllConnections();
-    await new Promise((done) => server.close(done));
-    await page.getByText('The simulator has ended.').waitFor();
-    await page.context().close();
   });
 });

@@ -184,36 +184,6 @@ describe('a violation', () => {
   });
 });
 
-describe('both worlds', () => {
-  everywhere('stand side by side under each load', 'both.html', async (page) => {
-    await fitsAcross(page);
-    assert.match(await page.title(), /^Virtual and live · brief$/);
-    assert.match(await page.locator('h1').innerText(), /^Request: live is 1\.08 to 3\.25 times the virtual; furthest at × 8, p50/);
-    assert.equal(await page.locator('img, main script').count(), 0, 'a word of a run became an element');
-    const charts = page.locator('figure.both');
-    assert.deepEqual(await charts.evaluateAll((all) => all.map((one) => one.dataset.metric)), ['request_latency', 'message_latency', 'queue_wait']);
-    for (const chart of await charts.all()) {
-      const sides = await chart.locator('.side').evaluateAll((all) => all.map((one) => [one.dataset.world, one.dataset.quantile, one.querySelector('polyline').points.numberOfItems]));
-      assert.equal(sides.length, 6);
-      assert.ok(sides.every((side) => side[2] === 4), String(sides));
-      // Higher values are drawn higher, and p99 above p50, in each world.
-      const heights = await chart.locator('.side').evaluateAll((all) => all.map((one) => [...one.querySelector('polyline').points].map((point) => point.y)));
-      for (const at of [0, 3]) assert.ok(heights[at + 2].every((y, i) => y < heights[at][i]), String(heights));
-      assert.ok(heights[3][3] < heights[0][3], 'live is not above virtual under the highest load');
-      const box = await chart.locator('svg').boundingBox();
-      const outside = await chart.locator('circle, rect, text').evaluateAll((all, edge) => all.map((one) => one.getBoundingClientRect()).filter((one) => one.left < edge.x - 1 || one.right > edge.x + edge.width + 1 || one.bottom > edge.y + edge.height + 1).length, box);
-      assert.equal(outside, 0, 'something is drawn beyond the plot');
-      assert.equal(await chart.getByRole('row').count(), 5);
-    }
-    await charts.first().getByText('The 12 pairs as a table').click();
-    assert.match(await charts.first().getByRole('table').last().innerText(), /× 8 p50\s+1\.2ms\s+3\.9ms\s+3\.25/);
-    await fitsAcross(page);
-    assert.match(await page.locator('section.rates').innerText(), /× 8\s+60\s+60\s+572\s+572/);
-    assert.match(await page.locator('pre').innerText(), /service: \{ p50: 47us, p99: 105us \}/);
-    await readable(page, ['h1', 'h2', 'h3', 'p', 'th', 'td', 'code', 'pre', '.badge', '.muted', '.tick', '.legend li']);
-  });
-});
-
 describe('several scenarios', () => {
   everywhere('are a page each, and all of them on paper', 'several.html', async (page) => {
     await fitsAcross(page);

@@ -5,11 +5,9 @@
 //! reports are left there for the browser tests.
 
 mod agreement;
-mod calibration;
 mod everyone;
 mod over_time;
 mod persona_threshold;
-mod serving;
 mod started_as;
 mod user_names;
 

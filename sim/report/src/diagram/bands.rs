@@ -10,8 +10,9 @@ use sim_model::plan::{Fault, Strikes};
 use sim_model::protocol::Agent;
 
 /// What lasts, on one lane: its kind, and its words.
-type Lasting = (&'static str, &'static str);
+pub(super) type Lasting = (&'static str, &'static str);
 
+pub(super) const SERVER_DOWN: Lasting = ("crash", "server down");
 const OWNS: Lasting = ("owner", "owns the chat");
 const DOWN: Lasting = ("crash", "down");
 const PAUSED: Lasting = ("suspend", "suspended");
@@ -120,7 +121,7 @@ impl LaneDrawing<'_> {
         self.lasting.entry((lane, what)).or_insert(at);
     }
 
-    fn ends(&mut self, lane: usize, at: Span, what: Lasting) {
+    pub(super) fn ends(&mut self, lane: usize, at: Span, what: Lasting) {
         if let Some(since) = self.lasting.remove(&(lane, what)) {
             let (kind, words) = what;
             self.band(lane, since, at, kind, words);
@@ -128,7 +129,7 @@ impl LaneDrawing<'_> {
     }
 
     /// Ends all that lasts at the end of the run.
-    pub(super) fn end_cluster(&mut self) {
+    pub(super) fn end_lasting(&mut self) {
         let lasting: Vec<(usize, Lasting)> = self.lasting.keys().copied().collect();
         for (lane, what) in lasting {
             self.ends(lane, self.last, what);

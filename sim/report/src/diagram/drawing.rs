@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chat_types::Span;
 use rustc_hash::FxHashMap;
 
+use super::bands::{Lasting, SERVER_DOWN};
 use super::lane_selection::LaneSelection;
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION, window};
 use sim_model::history::{FaultRecord, NetworkRecord, RequestKey};
@@ -29,13 +30,12 @@ pub(super) struct LaneDrawing<'a> {
     events: Vec<Event>,
     pub(super) bands: Vec<Band>,
     rules: Vec<Rule>,
-    down_since: Option<Span>,
     is_healed: bool,
     pub(super) last: Span,
     /// With several servers: the lane of the first one. That of the log is the last lane.
     pub(super) first_member: usize,
     /// What lasts on the lanes of servers and log, and since when.
-    pub(super) lasting: BTreeMap<(usize, (&'static str, &'static str)), Span>,
+    pub(super) lasting: BTreeMap<(usize, Lasting), Span>,
 }
 
 impl<'a> LaneDrawing<'a> {
@@ -74,7 +74,6 @@ impl<'a> LaneDrawing<'a> {
             events: Vec::new(),
             bands: Vec::new(),
             rules: Vec::new(),
-            down_since: None,
             is_healed: false,
             last: Span::ZERO,
             first_member: many + 1,
@@ -83,10 +82,7 @@ impl<'a> LaneDrawing<'a> {
         for entry in &log.entries {
             drawing.draw(entry);
         }
-        if let Some(since) = drawing.down_since {
-            drawing.band(server, since, drawing.last, "crash", "server down");
-        }
-        drawing.end_cluster();
+        drawing.end_lasting();
         drawing
     }
 
@@ -198,13 +194,11 @@ impl<'a> LaneDrawing<'a> {
                 self.fault_started(at, *fault, victims);
             }
             Logged::Down(how) => {
-                self.down_since = Some(at);
+                self.lasting.insert((server, SERVER_DOWN), at);
                 self.point(server, at, how.name().to_owned(), Fate::Broken);
             }
             Logged::Restarted => {
-                if let Some(since) = self.down_since.take() {
-                    self.band(server, since, at, "crash", "server down");
-                }
+                self.ends(server, at, SERVER_DOWN);
                 self.point(server, at, "up again".to_owned(), Fate::Fine);
             }
             Logged::ClockJumped(by) => {

@@ -44,7 +44,7 @@ function facts(run) {
   const all = run.live ? [['Scenario', run.file], agents, ...run.live.facts, ['Real time', run.wall]] : [
     ['Scenario', run.file], agents, ['Server', run.server.join(' ')],
     ['Network', run.network.length > 0 ? run.network.join(' · ') : 'loses and doubles nothing'],
-    ['Virtual time', run.wall || `${run.virtual_time}, ${run.steps} steps`], ['Trace hash', h('code', {}, run.trace_hash)],
+    ['Virtual time', run.wall], ['Trace hash', h('code', {}, run.trace_hash)],
   ];
   return h('div', { class: 'about' }, run.about.trim() ? h('p', {}, run.about) : null,
     h('dl', { class: 'facts' }, all.filter((fact) => fact[1] !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))));
@@ -198,28 +198,10 @@ function unfoldForPaper() {
   window.addEventListener('afterprint', () => opened.forEach((one) => { one.open = false; }));
 }
 
-// The page of a run that goes on.
-function runningPage(run) {
-  return h('main', { class: 'run', id: 'report' }, h('header', { class: 'verdict running' }, h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, '… RUNNING'), h('span', { class: 'muted' }, 'Nothing is judged before the end.')), h('h1', {}, run.name)),
-    h('div', { class: 'about' }, run.about.trim() ? h('p', {}, run.about) : null, h('dl', { class: 'facts' }, run.facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))))),
-    whenSection(run));
-}
-
-// The listeners of what is shown, which end when something else is.
-let listeners = new AbortController();
-
 // A single run fills the page. With several, a list links to each, and one is shown at a time;
 // printing shows all.
 function start(data) {
   const app = document.getElementById('app');
-  listeners.abort();
-  listeners = new AbortController();
-  const { signal } = listeners;
-  app.replaceChildren();
-  if (!data.runs) {
-    app.append(data.running ? runningPage(data.running) : h('main', { class: 'run', id: 'report' }, h('h1', {}, 'No run has begun.')));
-    return;
-  }
   const footer = h('footer', {}, h('p', { class: 'muted' }, `Talking Stick simulator ${data.version}. One file, which asks nothing of the network.`));
   if (data.runs.length === 1) {
     app.append(runPage(data.runs[0], 'report', ''), footer);
@@ -250,12 +232,12 @@ function start(data) {
   window.addEventListener('hashchange', () => {
     choose();
     if (!toAnchor()) window.scrollTo(0, 0);
-  }, { signal });
+  });
   window.addEventListener('beforeprint', () => data.runs.forEach((_, i) => {
     build(i);
     built.get(i).hidden = false;
-  }), { signal });
-  window.addEventListener('afterprint', choose, { signal });
+  }));
+  window.addEventListener('afterprint', choose);
   choose();
   toAnchor();
 }

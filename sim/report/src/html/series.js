@@ -51,7 +51,7 @@ function seriesCharts(run) {
 function overTime(run) {
   const series = run.series;
   const charts = seriesCharts(run);
-  if (charts.length === 0) return h('p', { class: 'nothing' }, 'Nothing was recorded yet.');
+  if (charts.length === 0) return h('p', { class: 'nothing' }, 'Nothing was recorded.');
   const end = run.several_seeds ? Math.max(series.ended_ms, series.arrived.length * series.bucket_ms) : endOf(run);
   const state = { from: 0, to: end, at: null };
   const readout = h('p', { class: 'reading', role: 'status' }, 'Point at a chart to read its figures; drag across one to zoom.');

@@ -4,23 +4,20 @@
 use chat_types::Span;
 use serde_json::{Value, json};
 
-use crate::calibrated::apart;
 use crate::checks::{in_order, standing};
 use crate::failure::{failing_seed, rest, sentences, what_failed};
 use crate::failure_details::rerun_words;
 use crate::figures::{least_served, measured, of_metric, title};
 use crate::header::{network, personas, server};
 use crate::numbers::{count, figure, milliseconds};
-use crate::server_comparison::{METRICS, NOT_IN_IT, QUANTILES};
 use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
-use crate::{CalibrationReport, FinishedRun, calibration_yaml, live};
+use crate::{FinishedRun, live};
 use sim_model::names::Property;
 use sim_model::outcome::{
-    Class, Mark, MetricResult, ObservedFault, Point, ProgressNow, RunResult, Series,
-    ThresholdResult, Verdict,
+    Class, Mark, MetricResult, ObservedFault, Point, RunResult, Series, ThresholdResult, Verdict,
 };
-use sim_model::plan::{Fault, Figure, Metric, Plan, ScriptUser};
+use sim_model::plan::{Fault, Figure, Metric, ScriptUser};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -41,8 +38,6 @@ pub(super) fn page(runs: &[FinishedRun], version: &str) -> Value {
 /// The verdict, the scenario, and the commands to paste.
 fn head(run: &FinishedRun) -> Value {
     let result = run.result();
-    // Everything on the page that depends on the machine.
-    let wall = (result.wall_ms > 0.0).then(|| speed(result));
     // In place of the parts about the simulated server.
     let live = result.live.as_ref().map(|live| {
         json!({
@@ -66,9 +61,8 @@ fn head(run: &FinishedRun) -> Value {
         "personas": personas(run),
         "server": server(&run.plan),
         "network": network(&run.plan),
-        "virtual_time": milliseconds(result.virtual_ms),
-        "steps": count(result.steps),
-        "wall": wall.unwrap_or_default(),
+        // Everything on the page that depends on the machine.
+        "wall": speed(result),
         "trace_hash": result.trace_hash,
         "live": live,
         "rerun": rerun,
@@ -294,93 +288,6 @@ fn fault_marks(
     let mut all: Vec<ObservedFault> = planned.chain(observed.cloned()).collect();
     all.sort_by_key(|fault| fault.at);
     all
-}
-
-/// A run that goes on.
-#[derive(Clone, Debug)]
-pub struct RunningView {
-    /// The scenario file as the command line names it.
-    pub file: String,
-    /// The scenario.
-    pub plan: Plan,
-    /// The number of seeds.
-    pub seeds: u64,
-    /// How far the run is.
-    pub progress: ProgressNow,
-}
-
-/// The data of the page, with the figures of the first seed until now.
-#[must_use]
-pub fn running_data(view: &RunningView, series: &Series, version: &str) -> String {
-    let plan = &view.plan;
-    let duration = plan.duration.0 as f64 / 1_000.0;
-    let (faults, users) = (plan.faults_of(series.seed), plan.workload.users());
-    let timeline = json!({
-        "bucket_ms": series.bucket_ms,
-        "arrivals": series.arrived,
-        "faults": fault_marks(&faults, users, &[], Some(series)),
-        "violations_ms": [],
-        "healed_ms": (series.ended_ms >= duration).then_some(duration),
-        "quiet_ms": null,
-        "ended_ms": series.ended_ms,
-    });
-    let running = json!({
-        "name": plan.name,
-        "about": plan.about,
-        "facts": running_facts(view, series),
-        "several_seeds": view.seeds > 1,
-        "series": series,
-        "timeline": timeline,
-    });
-    json!({ "version": version, "running": running }).to_string()
-}
-
-/// How far it is, as names and values.
-fn running_facts(view: &RunningView, series: &Series) -> Vec<(&'static str, String)> {
-    let now = &view.progress;
-    let mut facts = vec![
-        ("Scenario", view.file.clone()),
-        ("Time of the run", milliseconds(series.ended_ms)),
-        ("Users", count(now.users)),
-    ];
-    if view.seeds > 1 {
-        let done = format!("{} of {}", count(now.seeds_done), count(view.seeds));
-        facts.push(("Seeds done", done));
-    }
-    match now.live {
-        None => facts.push(("Steps", count(now.steps))),
-        Some(live) => facts.extend([
-            ("Calls offered", format!("{}/s", count(live.offered))),
-            ("Calls answered", format!("{}/s", count(live.answered))),
-            ("p99 of all calls", milliseconds(live.p99_us / 1_000.0)),
-            ("Failed requests", count(live.failed)),
-        ]),
-    }
-    facts
-}
-
-/// The data that the page's programs read, its lists in the order of display.
-pub(super) fn calibration(done: &CalibrationReport, version: &str) -> Value {
-    let titles = METRICS.map(|name| (name.to_owned(), json!(title(name))));
-    let parts = done.sides.iter().flat_map(|sides| &sides.parts);
-    json!({
-        "version": version,
-        "done": done,
-        "yaml": calibration_yaml(&done.measured, version),
-        "metrics": METRICS,
-        "quantiles": QUANTILES,
-        "titles": titles.into_iter().collect::<Value>(),
-        "parts": parts.map(|part| json!(apart(part))).collect::<Value>(),
-        "not_in_it": NOT_IN_IT,
-    })
-}
-
-/// `Virtual and live · brief`
-pub(super) fn calibration_title(done: &CalibrationReport) -> String {
-    match &done.sides {
-        Some(sides) => format!("Virtual and live · {}", sides.scenario),
-        None => format!("Measured · {}", done.measured.target),
-    }
 }
 
 #[cfg(test)]

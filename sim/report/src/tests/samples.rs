@@ -124,10 +124,10 @@ pub(crate) fn many_passed() -> FinishedRun {
     run
 }
 
-fn observed(at_ms: u64, user: &str, text: &str) -> ObservedLine {
+fn observed(at_ms: u64, lane: Option<usize>, text: &str) -> ObservedLine {
     ObservedLine {
         at: Span::millis(at_ms),
-        user: user.to_owned(),
+        lane,
         text: text.to_owned(),
         blamed: false,
     }
@@ -171,20 +171,20 @@ pub(crate) fn unsafe_run() -> FinishedRun {
     run.summary.result.seed = 1_337;
     let detail = "user_7's push was accepted after user_9 was granted the lobby's stick.";
     fail(&mut run, "stick_exclusion", Verdict::Safety, 1_337, detail);
-    let mut blamed = observed(22_431, "user_7", "← accepted, room_seq 18");
+    let mut blamed = observed(22_431, Some(0), "← accepted, room_seq 18");
     blamed.blamed = true;
     run.excerpt = Some(FailureExcerpt {
         users: vec!["user_7".to_owned(), "user_9".to_owned()],
         lines: vec![
-            observed(12_001, "user_7", "← stick granted to me, epoch 3"),
-            observed(12_020, "user_7", "✗ stream closed"),
-            observed(14_000, "", "server clock jumped by 2h"),
-            observed(22_004, "user_9", "← stick granted to me, epoch 4"),
-            observed(22_418, "user_7", "→ push"),
+            observed(12_001, Some(0), "← stick granted to me, epoch 3"),
+            observed(12_020, Some(0), "✗ stream closed"),
+            observed(14_000, None, "server clock jumped by 2h"),
+            observed(22_004, Some(1), "← stick granted to me, epoch 4"),
+            observed(22_418, Some(0), "→ push"),
             blamed,
             observed(
                 22_431,
-                "user_9",
+                Some(1),
                 "← message 18 from user_7: \"hello there, how ar…\"",
             ),
         ],
@@ -364,11 +364,11 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         file: run.file.clone(),
     });
     if let Some(excerpt) = &mut run.excerpt {
-        excerpt.users = ["user_4294967295", "user_9", "user_7", "user_8"]
+        excerpt.users = ["user_4294967295", "user_9", "user_7"]
             .map(str::to_owned)
             .to_vec();
-        excerpt.users[3] = long("user");
         for line in &mut excerpt.lines {
+            line.lane = line.lane.map(|lane| 2 - lane);
             line.text = long(&line.text);
             line.at = Span(line.at.0 * 1_000_000);
         }

@@ -12,8 +12,8 @@ use sim_model::user_name::UserName;
 pub struct ObservedLine {
     /// The time since the start of the run.
     pub at: Span,
-    /// The user, such as `user_7 (penpal#12)`; empty for what affects all, such as a crash.
-    pub user: String,
+    /// The lane of its user; none for what affects all, such as a crash.
+    pub lane: Option<usize>,
     /// A short description.
     pub text: String,
     /// Whether the violation was found here.
@@ -37,7 +37,7 @@ pub fn excerpt(
         UserName::new(Some(*user), name).to_string()
     };
     let names: Vec<String> = users.iter().map(name).collect();
-    let mut lines: Vec<(Option<usize>, ObservedLine)> = Vec::new();
+    let mut lines: Vec<ObservedLine> = Vec::new();
     for entry in &log.entries {
         let at = entry.at.since(START);
         let Some((mark, words)) = entry.said.as_ref().filter(|_| at <= until) else {
@@ -50,20 +50,19 @@ pub fn excerpt(
         let again = if is_again { " (again)" } else { "" };
         let lane = users.iter().position(|user| Some(*user) == entry.user);
         let lane = lane.filter(|_| entry.is_of_client());
-        let (user, text) = match lane {
-            Some(lane) => (names[lane].clone(), format!("{mark} {words}{again}")),
+        let text = match lane {
+            Some(_) => format!("{mark} {words}{again}"),
             None if entry.is_of_client() => continue,
-            None => (String::new(), words.clone()),
+            None => words.clone(),
         };
-        let line = ObservedLine {
+        lines.push(ObservedLine {
             at,
-            user,
+            lane,
             text,
             blamed: false,
-        };
-        lines.push((lane, line));
+        });
     }
-    let count = |lane| lines.iter().filter(|(of, _)| *of == Some(lane)).count();
+    let count = |lane| lines.iter().filter(|one| one.lane == Some(lane)).count();
     let counts: Vec<usize> = (0..users.len()).map(count).collect();
     let shares = shares(keep, &counts);
     let mut left_out: Vec<usize> = counts
@@ -73,8 +72,8 @@ pub fn excerpt(
         .collect();
     // The world is shown from the first kept line on.
     let mut has_begun = false;
-    lines.retain(|(lane, _)| {
-        if let Some(lane) = *lane {
+    lines.retain(|line| {
+        if let Some(lane) = line.lane {
             if left_out[lane] > 0 {
                 left_out[lane] -= 1;
                 return false;
@@ -86,11 +85,11 @@ pub fn excerpt(
     // Of the lines at the time of the violation, marks the first named user's last one; without
     // any, the last of all.
     let shown = lines.iter_mut();
-    let shown = shown.filter(|(lane, line)| lane.is_some() && line.at == until);
-    if let Some((_, line)) = shown.max_by_key(|(lane, _)| *lane == Some(0)) {
+    let shown = shown.filter(|line| line.lane.is_some() && line.at == until);
+    if let Some(line) = shown.max_by_key(|line| line.lane == Some(0)) {
         line.blamed = true;
     }
-    (names, lines.into_iter().map(|(_, line)| line).collect())
+    (names, lines)
 }
 
 /// The number of lines of each lane: as equal as possible.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use sim_model::history::{ClientEvent, ClusterEvent, Record, WorldRecord, server_name};
+use sim_model::outcome::START;
 use sim_model::plan::Outage;
 use sim_model::protocol::{
     Answer, Body, CallId, Command, InboxEvent, Op, Outcome, Read, Reply, Response, Room, User,
@@ -76,9 +77,9 @@ impl TraceLine {
     }
 
     /// What a client did or observed.
-    pub(super) fn of(record: &Record<'_>, start: Time) -> Self {
+    pub(super) fn of(record: &Record<'_>) -> Self {
         let mut line = Self::default();
-        line.set(Field::TMs, milliseconds(record.at.since(start)));
+        line.set(Field::TMs, milliseconds(record.at.since(START)));
         line.set(Field::Agent, record.agent.0);
         line.set(Field::Name, record.name);
         line.set(Field::User, record.user.map(|user| user.to_string()));
@@ -119,7 +120,7 @@ impl TraceLine {
     }
 
     /// What the world did.
-    pub(super) fn of_world(at: Time, record: &WorldRecord<'_>, start: Time) -> Self {
+    pub(super) fn of_world(at: Time, record: &WorldRecord<'_>) -> Self {
         let mut line = Self::default();
         let (event, reason) = match *record {
             WorldRecord::Down { how } => match how {
@@ -158,7 +159,7 @@ impl TraceLine {
             }
             WorldRecord::Ended => ("ended", None),
         };
-        line.set(Field::TMs, milliseconds(at.since(start)));
+        line.set(Field::TMs, milliseconds(at.since(START)));
         line.set(Field::Kind, "world");
         line.set(Field::Event, event);
         line.set(Field::Reason, reason);

@@ -1,4 +1,4 @@
-use chat_types::{Epoch, RoomSeq, Seq, Span};
+use chat_types::{Epoch, RoomSeq, Seq, Span, Time};
 
 use super::*;
 use sim_model::history::{DeliveryPath, RequestKey, Retry};
@@ -137,7 +137,7 @@ fn received<'a>(seq: u64, event: impl Into<InboxEvent<'a>>) -> ClientEvent<'a> {
 }
 
 fn trace(follow: Option<Follow>) -> String {
-    let mut writer = TraceWriter::new(Vec::new(), START, follow);
+    let mut writer = TraceWriter::new(Vec::new(), follow);
     play(&mut writer);
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
@@ -193,7 +193,7 @@ fn a_full_disk_is_reported_at_the_end() {
             Ok(())
         }
     }
-    let mut writer = TraceWriter::new(Full, START, None);
+    let mut writer = TraceWriter::new(Full, None);
     play(&mut writer);
     assert_eq!(
         writer.finish().map(|_| ()).unwrap_err().to_string(),
@@ -205,9 +205,11 @@ fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
     let mut log = RunLog::default();
     play(&mut log);
     let mut text = String::new();
-    for line in excerpt(&log, Span::millis(until_ms), users, keep).1 {
+    let (names, lines) = excerpt(&log, Span::millis(until_ms), users, keep);
+    for line in lines {
         let mark = if line.blamed { " ◀" } else { "" };
-        text.push_str(&format!("{} {} {}{mark}\n", line.at, line.user, line.text));
+        let user = line.lane.map_or("", |lane| &names[lane]);
+        text.push_str(&format!("{} {user} {}{mark}\n", line.at, line.text));
     }
     text
 }

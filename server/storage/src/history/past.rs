@@ -99,14 +99,6 @@ struct Stay {
     matches: VecDeque<(i64, i64)>,
 }
 
-/// A condition that fails if the membership that was found for this user and room is damaged.
-fn is_sound(user: &str, room: &str) -> String {
-    format!(
-        "checked(s.sum, s.id, {user}, s.chosen_id, s.name, {room}, s.from_seq, s.from_position,
-         s.from_at) AND checked(s.end_sum, s.id, s.to_seq, s.to_position, s.to_at)"
-    )
-}
-
 impl PastReader {
     /// Opens the file.
     pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
@@ -130,15 +122,8 @@ impl PastReader {
         reading: &PastReading,
         visits: usize,
     ) -> rusqlite::Result<Option<Past>> {
-        let rooms = match query.room() {
-            Some(room) => vec![room],
-            None => self.rooms_of(reading.user)?,
-        };
         let mut page = PageBuilder::new(reading, before, visits);
-        let mut stays = Vec::new();
-        for room in rooms {
-            self.add_stays_of(room, query, &mut stays, &mut page)?;
-        }
+        let stays = self.stays(query, &mut page)?;
         if page.since.is_none() && query.room().is_some() {
             return Ok(None);
         }
@@ -237,53 +222,41 @@ impl PastReader {
         Ok(!fits || page.try_add(message))
     }
 
-    fn rooms_of(&self, user: UserId) -> rusqlite::Result<Vec<RoomId>> {
+    /// What the reader was there for, in the room or in all. Within a room, positions ascend with places.
+    fn stays(&self, query: &PastQuery, page: &mut PageBuilder<'_>) -> rusqlite::Result<Vec<Stay>> {
         let select = format!(
-            "SELECT room FROM memberships s WHERE user = ?1 AND {}
-             GROUP BY room ORDER BY max(from_position) DESC LIMIT ?2",
-            is_sound("?1", "s.room")
-        );
-        let mut select = self.connection.prepare_cached(&select)?;
-        let rooms = select.query_map(params![user.0, ROOMS], |row| Ok(RoomId(row.get(0)?)))?;
-        rooms.collect()
-    }
-
-    /// Adds what the reader was there for in this room. Within a room, positions ascend with
-    /// places.
-    fn add_stays_of(
-        &self,
-        room: RoomId,
-        query: &PastQuery,
-        stays: &mut Vec<Stay>,
-        page: &mut PageBuilder<'_>,
-    ) -> rusqlite::Result<()> {
-        let select = format!(
-            "SELECT from_seq, coalesce(to_seq, ?3), from_at,
-                 (SELECT {key} FROM messages WHERE room = ?2 AND seq > s.from_seq
+            "SELECT room, from_seq, coalesce(to_seq, ?3), from_at,
+                 (SELECT {key} FROM messages WHERE room = s.room AND seq > s.from_seq
                   ORDER BY seq LIMIT 1),
-                 (SELECT {key} FROM messages WHERE room = ?2 AND seq < coalesce(s.to_seq, ?3)
+                 (SELECT {key} FROM messages WHERE room = s.room AND seq < coalesce(s.to_seq, ?3)
                   ORDER BY seq DESC LIMIT 1)
-             FROM memberships s WHERE user = ?1 AND room = ?2 AND {}",
-            is_sound("?1", "?2"),
+             FROM memberships s WHERE user = ?1 AND room IN
+                 (SELECT room FROM memberships WHERE user = ?1 AND room = coalesce(?2, room)
+                  GROUP BY room ORDER BY max(from_position) DESC LIMIT ?4)
+             AND checked(s.sum, s.id, ?1, s.chosen_id, s.name, s.room, s.from_seq, s.from_position,
+                 s.from_at)
+             AND checked(s.end_sum, s.id, s.to_seq, s.to_position, s.to_at)",
             key = query.key(),
         );
+        let room = query.room().map(|room| room.0);
         let mut select = self.connection.prepare_cached(&select)?;
-        let mut rows = select.query(params![page.reading.user.0, room.0, i64::MAX])?;
+        let mut rows = select.query(params![page.reading.user.0, room, i64::MAX, ROOMS])?;
+        let mut stays = Vec::new();
         while let Some(row) = rows.next()? {
-            let at = Time(unsigned(row.get(2)?));
+            let at = Time(unsigned(row.get(3)?));
             page.since = Some(page.since.map_or(at, |since| since.min(at)));
-            let (first, last): (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
+            let (first, last): (Option<i64>, Option<i64>) = (row.get(4)?, row.get(5)?);
             if let (Some(first), Some(last)) = (first, last) {
                 stays.push(Stay {
-                    room,
-                    seqs: (row.get(0)?, row.get(1)?),
+                    room: RoomId(row.get(0)?),
+                    seqs: (row.get(1)?, row.get(2)?),
                     first,
                     last,
                     matches: VecDeque::new(),
                 });
             }
         }
-        Ok(())
+        Ok(stays)
     }
 
     /// The message of this row.

@@ -202,13 +202,7 @@ impl Metrics {
         let (files, rows) = history.damage();
         self.raise(Row::HistoryDamaged, "", files);
         self.raise(Row::HistoryLost, "", rows);
-        let disk = history.disk();
-        for (of, bytes) in [
-            ("journal", disk.journal),
-            ("journal_wal", disk.wal),
-            ("history", disk.history),
-            ("free", disk.free),
-        ] {
+        for (of, bytes) in history.disk() {
             self.set(Row::DiskBytes, of, bytes);
         }
     }

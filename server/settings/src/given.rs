@@ -27,19 +27,52 @@ impl Given for bool {
     }
 }
 
-/// Declares arguments of which each may also be given by a source of lower rank.
-macro_rules! given {
-    ($(#[$of:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$of])*
+/// Declares arguments of which each may also be given by a source of lower rank, and the settings that are
+/// made of them.
+///
+/// A row has the name and the type of what is given, `=>`, and the field of the settings that is made of
+/// it by a method. A row without `=>` is read by what makes one of the fields after the rows.
+macro_rules! settings {
+    (
+        $(#[$of_args:meta])* $args:ident { $(
+            $(#[$meta:meta])* $given:ident: $of:ty
+                $(=> $name:ident: $value:ty = $method:ident($($usual:expr),*))?,
+        )* }
+        $(#[$of_settings:meta])* $settings:ident {
+            $($(#[$about:meta])* $made:ident: $made_type:ty,)*
+        }
+    ) => {
+        $(#[$of_args])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
-        pub struct $name { $($(#[$meta])* pub $field: $type,)* }
+        pub struct $args { $($(#[$meta])* pub $given: $of,)* }
 
-        impl $crate::given::Given for $name {
+        impl $crate::given::Given for $args {
             fn or(self, lower: Self) -> Self {
-                Self { $($field: self.$field.or(lower.$field),)* }
+                Self { $($given: self.$given.or(lower.$given),)* }
+            }
+        }
+
+        $(#[$of_settings])*
+        pub struct $settings {
+            $($(
+                #[doc = concat!(
+                    "As [`", stringify!($args), "::", stringify!($given), "`] says, or by default."
+                )]
+                pub $name: $value,
+            )?)*
+            $($(#[$about])* pub $made: $made_type,)*
+        }
+
+        impl $settings {
+            /// The settings by what is given, with the further fields.
+            pub(super) fn of(given: $args, $($made: $made_type),*) -> Self {
+                Self {
+                    $($($name: given.$given.$method($($usual),*),)?)*
+                    $($made,)*
+                }
             }
         }
     };
 }
 
-pub(crate) use given;
+pub(crate) use settings;

@@ -33,7 +33,6 @@ use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::clock::Clock;
 use crate::journal::{Fate, FateReporter, Journal, NoWrite, folder};
 use crate::{blocking, lock};
 use follower::Follower;
@@ -96,19 +95,6 @@ pub struct HistoryOptions {
     pub server: Option<ServerUrl>,
 }
 
-/// Sizes of a folder's files, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskUse {
-    /// The journal.
-    pub journal: u64,
-    /// Its WAL.
-    pub wal: u64,
-    /// The history and its WAL.
-    pub history: u64,
-    /// What is free on the disk; 0 if the system does not say.
-    pub free: u64,
-}
-
 /// The answer to a read.
 #[derive(Debug)]
 pub struct Timed {
@@ -163,7 +149,6 @@ impl History {
             copied,
             options: options.clone(),
             config: config.clone(),
-            clock: Clock::start(),
             progress: Arc::clone(&progress),
         };
         thread::Builder::new()
@@ -209,17 +194,19 @@ impl History {
         (known.files, known.lost)
     }
 
-    /// What the folder takes of its disk now.
+    /// The bytes of the journal, of its WAL, of the history with its own, and free on their disk, each with its
+    /// word in the metrics. What the system does not say is 0.
     #[must_use]
-    pub fn disk(&self) -> DiskUse {
+    pub fn disk(&self) -> [(&'static str, u64); 4] {
         let path = &self.0.folder;
         let bytes = |name: &str| path.join(name).metadata().map_or(0, |file| file.len());
-        DiskUse {
-            journal: bytes("journal.db"),
-            wal: bytes("journal.db-wal"),
-            history: bytes("history.db") + bytes("history.db-wal"),
-            free: folder::free(path).map_or(0, |(free, _)| free),
-        }
+        let history = bytes("history.db") + bytes("history.db-wal");
+        [
+            ("journal", bytes("journal.db")),
+            ("journal_wal", bytes("journal.db-wal")),
+            ("history", history),
+            ("free", folder::free(path).map_or(0, |(free, _)| free)),
+        ]
     }
 
     /// Receives the fate of a batch with this number of entries.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::read_file;
-use crate::given::given;
+use crate::given::settings;
 use crate::realm;
 
 /// What a program without clusters says to those who ask for one.
@@ -21,87 +21,65 @@ pub enum ReadsRule {
     Strict,
 }
 
-given! {
+settings! {
     /// Where a cluster's log is, each as given.
     ClusterArgs {
         /// Join a cluster, by its NATS servers, as in nats://10.0.0.1:4222
         #[arg(long, value_name = "URL,…", value_delimiter = ',')]
-        cluster: Vec<String>,
+        cluster: Vec<String> => servers: Vec<String> = into(),
         /// A file with user:password, a token, or keys (.creds) for these servers
         #[arg(long, value_name = "FILE")]
         cluster_credentials: Option<PathBuf>,
         /// A file with the authority of these servers' certificates, for tls://
         #[arg(long, value_name = "FILE")]
-        cluster_ca: Option<PathBuf>,
+        cluster_ca: Option<PathBuf> => authority: Option<PathBuf> = into(),
         /// The name of the cluster's log [default: main]
         #[arg(long, value_name = "NAME")]
-        cluster_realm: Option<String>,
+        cluster_realm: Option<String>
+            => realm: String = unwrap_or_else(|| realm::FIRST.into()),
         /// The name of this member [default: host and port]
         #[arg(long, value_name = "NAME")]
         cluster_member: Option<String>,
         /// The monitoring of each NATS server, as in http://10.0.0.1:8222
         #[arg(long, value_name = "URL,…", value_delimiter = ',')]
-        cluster_monitor: Vec<String>,
+        cluster_monitor: Vec<String> => monitors: Vec<String> = into(),
         /// Vouch that these servers sync before they acknowledge
         #[arg(long)]
-        cluster_trust_servers: bool,
+        cluster_trust_servers: bool => trust_servers: bool = into(),
         /// When the owner answers reads [default: lease]
         #[arg(long, value_name = "WHEN")]
-        reads: Option<ReadsRule>,
+        reads: Option<ReadsRule> => reads: ReadsRule = unwrap_or_default(),
     }
-}
-
-/// A member of a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterSettings {
-    /// The addresses of the NATS servers.
-    pub servers: Vec<String>,
-    /// A user and a password, as in `user:password`, or a token, or the text of a key file.
-    pub credentials: Option<String>,
-    /// The file with the certificates of the authorities of these servers. Without it, the machine's
-    /// own authorities count.
-    pub authority: Option<PathBuf>,
-    /// The name of the log.
-    pub realm: String,
-    /// The name of this member.
-    pub member: String,
-    /// The addresses of the servers' monitoring.
-    pub monitors: Vec<String>,
-    /// Whether an operator vouches that the servers sync what they acknowledge; otherwise their
-    /// monitoring is asked.
-    pub trust_servers: bool,
-    /// When this member answers reads, if it is the owner.
-    pub reads: ReadsRule,
+    /// A member of a cluster.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    ClusterSettings {
+        /// A user and a password, as in `user:password`, or a token, or the text of a key file.
+        credentials: Option<String>,
+        /// The name of this member.
+        member: String,
+    }
 }
 
 impl ClusterSettings {
     /// The settings, if an address of a server is given. `port` is the one that this server listens
     /// on.
     pub(super) fn gather(given: &ClusterArgs, port: u16) -> Result<Option<Self>, String> {
-        let given = given.clone();
         if given.cluster.is_empty() {
             return Ok(None);
         }
         if cfg!(not(feature = "cluster")) {
             return Err(NO_CLUSTER.into());
         }
-        let credentials = given.cluster_credentials;
-        let credentials = credentials.map(|path| read_file("--cluster-credentials", &path));
+        let credentials = given.cluster_credentials.as_ref();
+        let credentials = credentials.map(|path| read_file("--cluster-credentials", path));
+        let credentials = credentials.transpose()?.map(|text| text.trim().to_owned());
         if let Some(path) = &given.cluster_ca {
             // The library reads it at each connection, and would say only that it cannot connect.
             read_file("--cluster-ca", path)?;
         }
-        let member = given.cluster_member;
-        Ok(Some(Self {
-            servers: given.cluster,
-            credentials: credentials.transpose()?.map(|text| text.trim().to_owned()),
-            authority: given.cluster_ca,
-            realm: given.cluster_realm.unwrap_or_else(|| realm::FIRST.into()),
-            member: member.unwrap_or_else(|| format!("{}:{port}", host())),
-            monitors: given.cluster_monitor,
-            reads: given.reads.unwrap_or_default(),
-            trust_servers: given.cluster_trust_servers,
-        }))
+        let member = given.cluster_member.clone();
+        let member = member.unwrap_or_else(|| format!("{}:{port}", host()));
+        Ok(Some(Self::of(given.clone(), credentials, member)))
     }
 }
 

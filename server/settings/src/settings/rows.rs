@@ -10,7 +10,7 @@ use chat_types::{Config, Span};
 
 use super::{ClusterArgs, ClusterSettings, Durability, JournalSettings, Retention};
 use crate::accepted::{address, age, count, level, size, whole};
-use crate::given::{Given as _, given};
+use crate::given::{Given as _, settings};
 use crate::memory_limit::{memory, share};
 use crate::{Realm, ServerUrl, Toolset};
 
@@ -31,47 +31,9 @@ pub enum LogForm {
     Json,
 }
 
-/// Declares what is given, and the settings that are made of it.
-///
-/// A row has the name and the type of what is given, `=>`, and the field of [`Settings`] that is made
-/// of it by a method. A row without `=>` is read by what makes one of the fields under `made`.
-macro_rules! settings {
-    (
-        given { $(
-            $(#[$meta:meta])* $given:ident: $of:ty
-                $(=> $name:ident: $value:ty = $method:ident($($usual:expr),*))?,
-        )* }
-        made { $($(#[$about:meta])* $made:ident: $made_type:ty,)* }
-    ) => {
-        given! {
-            /// The settings of a server, each as given.
-            ServeArgs { $($(#[$meta])* $given: $of,)* }
-        }
-
-        /// The checked settings of a server.
-        #[derive(Clone, Debug)]
-        pub struct Settings {
-            $($(
-                #[doc = concat!("As [`ServeArgs::", stringify!($given), "`] says, or by default.")]
-                pub $name: $value,
-            )?)*
-            $($(#[$about])* pub $made: $made_type,)*
-        }
-
-        impl Settings {
-            /// The settings by what is given, with those that are made of several rows.
-            pub(super) fn of(given: ServeArgs, $($made: $made_type),*) -> Self {
-                Self {
-                    $($($name: given.$given.$method($($usual),*),)?)*
-                    $($made,)*
-                }
-            }
-        }
-    };
-}
-
 settings! {
-    given {
+    /// The settings of a server, each as given.
+    ServeArgs {
         /// Address to listen on [default: 127.0.0.1:8894]
         #[arg(long, value_name = "ADDRESS", value_parser = address)]
         listen: Option<SocketAddr> => listen: SocketAddr = unwrap_or(DEFAULT_LISTEN),
@@ -160,7 +122,9 @@ settings! {
         #[arg(long)]
         access_log: bool => access_log: bool = into(),
     }
-    made {
+    /// The checked settings of a server.
+    #[derive(Clone, Debug)]
+    Settings {
         /// The cluster, if this server is a member of one.
         cluster: Option<ClusterSettings>,
         /// The name of the first realm.

@@ -18,7 +18,7 @@ use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
 use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
-use crate::clock::Clock;
+use crate::clock::wall;
 use crate::journal::{DatabaseError, JournalReader};
 
 /// The pause after an error.
@@ -64,7 +64,6 @@ pub(super) struct Follower {
     pub(super) config: Config,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
-    pub(super) clock: Clock,
     pub(super) progress: Arc<Progress>,
 }
 
@@ -132,15 +131,13 @@ impl Follower {
         };
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
-        let _ = self.clock.follow();
-        let now = self.clock.now();
         let copied = self.copied.as_ref();
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
         let trimmed = found
             .tables
-            .trim(self.options.retention, now, (load, copied))?;
+            .trim(self.options.retention, wall(), (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -319,18 +316,9 @@ impl Following {
     fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
         while self.chain.last() < place.position {
             let batch = self.journal.batch(self.chain.last())?;
-            if batch.is_empty() {
+            // The state does not collect events yet: the tables have them.
+            if batch.is_empty() || self.follow(batch, place.position, &mut Vec::new()).is_err() {
                 return Ok(Replayed::Unreadable);
-            }
-            for (_, bytes) in batch {
-                if self.chain.last() >= place.position {
-                    break;
-                }
-                let Ok(record) = self.chain.follow(&bytes) else {
-                    return Ok(Replayed::Unreadable);
-                };
-                // The state does not collect events yet: the tables have them.
-                self.apply(&record, &mut Vec::new());
             }
         }
         let link = self.chain.tip().to_bytes();
@@ -348,26 +336,35 @@ impl Following {
         if batch.is_empty() {
             return Ok(0);
         }
-        let records = batch.len();
-        let mut facts = Vec::new();
-        let mut gap = None;
+        let (records, mut facts) = (batch.len(), Vec::new());
+        let followed = self.follow(batch, Position(u64::MAX), &mut facts);
+        self.tables.write(&facts, &place_of(&self.chain))?;
+        followed.map(|()| records)
+    }
+
+    /// Applies these records, up to this position at least, and adds the events that they cause.
+    fn follow(
+        &mut self,
+        batch: Vec<(Position, Vec<u8>)>,
+        until: Position,
+        facts: &mut Vec<Fact>,
+    ) -> Result<(), FollowError> {
         for (at, bytes) in batch {
             let after = self.chain.last();
+            if after >= until {
+                break;
+            }
             let followed = match at == after.next() {
                 true => self.chain.follow(&bytes),
                 false => Err(Broken::Content(format!("it is at position {}", at.0))),
             };
-            match followed {
-                Ok(record) => self.apply(&record, &mut facts),
-                Err(broken) => {
-                    let why = broken.to_string();
-                    gap = Some(FollowError::Gap { after, why });
-                    break;
-                }
-            }
+            let gap = |broken: Broken| FollowError::Gap {
+                after,
+                why: broken.to_string(),
+            };
+            self.apply(&followed.map_err(gap)?, facts);
         }
-        self.tables.write(&facts, &place_of(&self.chain))?;
-        gap.map_or(Ok(records), Err)
+        Ok(())
     }
 
     fn apply(&mut self, record: &Record, facts: &mut Vec<Fact>) {

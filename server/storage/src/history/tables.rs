@@ -19,9 +19,6 @@ use crate::sqlite::{bytes, empty_wal, execute, signed, unsigned, value};
 /// The version of the tables. Another version is built anew from the journal.
 pub(super) const FORMAT: i64 = 5;
 
-/// The version before, which had another index of words.
-pub(super) const BEFORE: i64 = 4;
-
 /// The largest number of rows that one transaction deletes.
 const BATCH: u64 = 500;
 
@@ -105,12 +102,6 @@ pub(super) const INDEX: &str = "
     END;
 ";
 
-/// Removes the index of words.
-const NO_INDEX: &str = "
-    DROP TRIGGER IF EXISTS message_added; DROP TRIGGER IF EXISTS message_removed;
-    DROP TABLE IF EXISTS words; DROP VIEW IF EXISTS spoken;
-";
-
 /// The statements, of SQLite and of PostgreSQL, that remove all of rooms and memberships after a position.
 pub(super) const CUTS: [&str; 4] = [
     "DELETE FROM memberships WHERE from_position > $1",
@@ -170,10 +161,8 @@ impl Tables {
             connection,
             messages: 0,
         };
-        match format_of(&tables.connection, realm)? {
-            Some(FORMAT) => {}
-            Some(BEFORE) => tables.index_anew()?,
-            Some(_) | None => tables.create(realm)?,
+        if format_of(&tables.connection, realm)? != Some(FORMAT) {
+            tables.create(realm)?;
         }
         tables.messages = count(&tables.connection)?;
         Ok(tables)
@@ -182,9 +171,9 @@ impl Tables {
     /// Drops all tables and creates empty ones.
     pub(super) fn create(&mut self, realm: u128) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        transaction.execute_batch(NO_INDEX)?;
         transaction.execute_batch(
-            "DROP VIEW IF EXISTS participants; DROP TABLE IF EXISTS messages;
+            "DROP TABLE IF EXISTS words; DROP VIEW IF EXISTS spoken;
+             DROP VIEW IF EXISTS participants; DROP TABLE IF EXISTS messages;
              DROP TABLE IF EXISTS memberships; DROP TABLE IF EXISTS rooms;
              DROP TABLE IF EXISTS place;",
         )?;
@@ -196,19 +185,6 @@ impl Tables {
         transaction.commit()?;
         self.messages = 0;
         Ok(())
-    }
-
-    /// Makes the index of words anew for the messages that are there.
-    fn index_anew(&mut self) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        transaction.execute_batch(NO_INDEX)?;
-        transaction.execute_batch(INDEX)?;
-        let add = "INSERT INTO words (rowid, text) SELECT id, text FROM spoken ORDER BY id";
-        transaction.execute(add, [])?;
-        let format = "UPDATE place SET format = ?1,
-             sum = row_sum(?1, realm, position, link, lost)";
-        transaction.execute(format, [FORMAT])?;
-        transaction.commit()
     }
 
     /// How far the tables follow the journal.

@@ -15,7 +15,7 @@ use server_settings::Retention;
 
 use super::past::{PastQuery, PastReader, PastReading, VISITED};
 use super::sums::{contents, is_damage, verify};
-use super::tables::{BEFORE, Fact, Load, Reached, Tables};
+use super::tables::{Fact, Load, Reached, Tables};
 use super::words::QueryWords;
 use crate::sqlite::{signed, value};
 
@@ -397,28 +397,6 @@ fn a_search_does_no_work_in_rooms_of_others() {
         said.map(|(_, found)| found),
         [Some(31), Some(31), Some(31), None]
     );
-}
-
-#[test]
-fn the_index_of_the_version_before_is_made_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("history.db");
-    write(&path);
-    let owed: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
-    let tables = Tables::open(&path, REALM).unwrap();
-    let older = format!(
-        "DROP TRIGGER message_added; DROP TRIGGER message_removed; DROP TABLE words;
-         DROP VIEW spoken; CREATE VIRTUAL TABLE words USING fts5 (room, text);
-         UPDATE place SET format = {BEFORE},
-             sum = row_sum({BEFORE}, realm, position, link, lost);"
-    );
-    tables.connection.execute_batch(&older).unwrap();
-    drop(tables);
-    assert_eq!(contents(&path), None, "it is of another version");
-    let tables = Tables::open(&path, REALM).unwrap();
-    verify(&tables.connection).unwrap();
-    let read: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
-    assert_eq!(read, owed);
 }
 
 const DAY: Span = Span::secs(24 * 3_600);

@@ -325,25 +325,6 @@ impl Database {
         value(&self.connection, select, [signed(first.0)]).optional()
     }
 
-    /// Passes the records after this position to `take`, in order.
-    fn for_each_record(
-        &self,
-        after: Position,
-        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), rusqlite::Error> {
-        let select = "SELECT first, record FROM journal WHERE first > ?1 ORDER BY first";
-        let mut select = self.connection.prepare(select)?;
-        let mut rows = select.query([signed(after.0)])?;
-        while let Some(row) = rows.next()? {
-            let first = Position(unsigned(row.get(0)?));
-            let record = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            if take(first, record).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Deletes the oldest records up to this position, at most `most`, and returns their number.
     pub(super) fn delete_to(&self, end: Position, most: u64) -> Result<u64, rusqlite::Error> {
         let delete = "DELETE FROM journal WHERE first IN
@@ -392,7 +373,8 @@ impl Database {
     pub fn batch(&self, after: Position) -> Result<Vec<(Position, Vec<u8>)>, DatabaseError> {
         let mut batch = Vec::new();
         let mut bytes = 0;
-        self.for_each_record(after, &mut |key, record| {
+        let mut store = self;
+        store.records(after, &mut |key, record| {
             bytes += record.len();
             batch.push((key, record.to_vec()));
             if batch.len() >= RECORDS || bytes >= BYTES {
@@ -497,7 +479,17 @@ impl Store for &Database {
         after: Position,
         take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), DatabaseError> {
-        Ok(self.for_each_record(after, take)?)
+        let select = "SELECT first, record FROM journal WHERE first > ?1 ORDER BY first";
+        let mut select = self.connection.prepare(select)?;
+        let mut rows = select.query([signed(after.0)])?;
+        while let Some(row) = rows.next()? {
+            let first = Position(unsigned(row.get(0)?));
+            let record = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            if take(first, record).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -169,19 +169,3 @@ fn a_search_that_is_too_long_gives_what_it_found_and_where_it_goes_on() {
     let rest = json!(["word 2", "word 1", "word 0"]);
     assert_eq!(search(&before), (rest, Value::Null));
 }
-
-#[test]
-#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
-fn the_words_of_an_earlier_version_get_their_rooms() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (database, server, ann) = five_copied(folder.path());
-    assert_eq!(server.stop(), Some(0));
-    let older = "UPDATE messages SET words = (SELECT string_agg(quote_literal(
-             substr(lexeme, strpos(lexeme, 'x') + 1)) || ':' || array_to_string(positions, ','), ' '
-         )::tsvector FROM unnest(words)); UPDATE place SET format = 1";
-    sql(&database, older).expect("the tables are there");
-    let server = Server::on(folder.path(), SHORT);
-    wait_for(&database, "SELECT format FROM place", "2");
-    let found = server.done("search", &ann, &json!({ "query": "wor 3" }));
-    assert_eq!(found["messages"][0]["message"], "word 3");
-}

@@ -19,9 +19,6 @@ use crate::sqlite::{unsigned, value};
 /// The version of the tables.
 const FORMAT: i32 = 2;
 
-/// The version before, whose words lacked their rooms.
-const BEFORE: i32 = 1;
-
 /// The number of the lock that members take while they make the tables: "talk".
 const LOCK: i64 = 0x7461_6c6b;
 
@@ -53,6 +50,7 @@ const SCHEMA: &str = "
         to_seq BIGINT, to_position BIGINT, to_at BIGINT,
         PRIMARY KEY (participant, room, from_seq)
     );
+    CREATE TABLE IF NOT EXISTS links (position BIGINT PRIMARY KEY, link BYTEA NOT NULL);
     CREATE VIEW participants AS
         SELECT participant, chosen_id, name, min(from_position) AS position, min(from_at) AS at
         FROM memberships GROUP BY participant, chosen_id, name;
@@ -62,19 +60,9 @@ const SCHEMA: &str = "
         FROM messages m LEFT JOIN rooms r USING (room);
 ";
 
-/// Tables of an earlier version lack this one.
-const LINKS: &str = "CREATE TABLE IF NOT EXISTS links (
-        position BIGINT PRIMARY KEY, link BYTEA NOT NULL
-    )";
-
 /// Why a copy is not continued whose links all contradict the journal.
 const OTHER_HISTORY: &str = "the database has another history than the journal, and no place where both \
                              agree: name another one with --history";
-
-/// Puts their rooms before the words of the version before.
-const SCOPE: &str = "UPDATE messages SET words = (SELECT coalesce(string_agg(
-        quote_literal(room || 'x' || lexeme) || ':' || array_to_string(positions, ','), ' '
-    ), '')::tsvector FROM unnest(words))";
 
 /// Makes the tables if there are none, and returns the position that they have.
 pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyError> {
@@ -90,21 +78,12 @@ pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyEr
         let insert = "INSERT INTO place VALUES ($1, $2, 0)";
         transaction.execute(insert, &[&FORMAT, &&realm[..]]).await?;
     }
-    transaction.batch_execute(LINKS).await?;
     let place = "SELECT format, realm, position FROM place";
     let place = transaction.query_one(place, &[]).await?;
-    let (mut format, of): (i32, Vec<u8>) = (place.get(0), place.get(1));
-    if format == BEFORE && of == realm {
-        transaction.execute(SCOPE, &[]).await?;
-        let update = "UPDATE place SET format = $1";
-        transaction.execute(update, &[&FORMAT]).await?;
-        format = FORMAT;
-    }
-    if format != FORMAT {
-        return Err(CopyError::Version {
-            found: format,
-            ours: FORMAT,
-        });
+    let (found, of): (i32, Vec<u8>) = (place.get(0), place.get(1));
+    if found != FORMAT {
+        let ours = FORMAT;
+        return Err(CopyError::Version { found, ours });
     }
     if of != realm {
         let why = "the database has the history of another realm: name another one with --history";

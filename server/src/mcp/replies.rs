@@ -55,12 +55,13 @@ pub(super) async fn in_words(
     if id.is_some_and(|id| sessions.is_anothers(id, &head)) {
         return unknown_session();
     }
-    let body = match to_bytes(body, sessions.options.max_body_bytes).await {
-        Ok(body) => kept(body),
-        Err(_) => return too_large(sessions.options.max_body_bytes),
-    };
+    // The guard has read and limited it.
+    let body = kept(to_bytes(body, usize::MAX).await.unwrap_or_default());
     let Some(counted) = counted(&body) else {
-        return too_large(MAX_OPENING);
+        let told = format!(
+            "such a request has at most {MAX_OPENING} bytes here, and counts more for each value"
+        );
+        return error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told);
     };
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
@@ -161,12 +162,6 @@ async fn in_json(response: Response) -> Response {
         }
     }
     answer
-}
-
-fn too_large(limit: usize) -> Response {
-    let told =
-        format!("such a request has at most {limit} bytes here, and counts more for each value");
-    error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 
 /// The answer that explains why no session was opened, with the retry delay.

@@ -36,6 +36,8 @@ use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
     SessionStoreError,
 };
+use serde::Deserialize as _;
+use serde_json::Value;
 use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
 use server_chat::identity::Secrets;
 use server_chat::refusal::Refusal;
@@ -52,7 +54,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::listener::{Listener, Marks, Sink};
 use super::listing::EVENTS;
-use super::session::{Connection, PooledTransport, Session, SessionStream};
+use super::session::{Connection, Messages, PooledTransport, Session, holding};
 use super::{McpOptions, listing};
 use crate::guard::caller;
 
@@ -282,7 +284,7 @@ impl Sessions {
     }
 
     /// The stream of a session's client, which continues after these cursors.
-    fn stream(&self, id: &SessionId, marks: Marks) -> Known<SessionStream> {
+    fn stream(&self, id: &SessionId, marks: Marks) -> Known<Messages> {
         let session = self.find(id)?;
         let (address, source) = *lock(&session.last);
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
@@ -309,30 +311,7 @@ impl Sessions {
             let _ = listener.run(&gone).await;
             tracing::debug!("a session's stream ended");
         });
-        let pushes = ReceiverStream::new(receiver);
-        Ok(SessionStream::new(pushes, busy, None, Some(held)))
-    }
-
-    /// Whether there is a session with this id. If there is none, and the id is valid, this request
-    /// has the turn to take it up.
-    async fn is_there(&self, id: &SessionId) -> bool {
-        let opening = Opening::current();
-        loop {
-            if let Ok(session) = self.find(id) {
-                if self.is_ready(id, &session).await {
-                    return true;
-                }
-                continue;
-            }
-            if !self.is_valid(id, &opening) {
-                return false;
-            }
-            let turn = self.taking_up.take(Arc::clone(id)).await;
-            if self.find(id).is_err() {
-                *lock(&opening.taking_up) = Some(turn);
-                return false;
-            }
-        }
+        Ok(holding(ReceiverStream::new(receiver), (busy, held)))
     }
 
     /// Waits for the handshake of a session: the library passes other messages on at once, and the
@@ -435,8 +414,25 @@ impl SessionManager for Sessions {
         Ok(answer)
     }
 
+    /// If there is no such session, and the id is valid, this request has the turn to take it up.
     async fn has_session(&self, id: &SessionId) -> Known<bool> {
-        Ok(self.is_there(id).await)
+        let opening = Opening::current();
+        loop {
+            if let Ok(session) = self.find(id) {
+                if self.is_ready(id, &session).await {
+                    return Ok(true);
+                }
+                continue;
+            }
+            if !self.is_valid(id, &opening) {
+                return Ok(false);
+            }
+            let turn = self.taking_up.take(Arc::clone(id)).await;
+            if self.find(id).is_err() {
+                *lock(&opening.taking_up) = Some(turn);
+                return Ok(false);
+            }
+        }
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
@@ -464,7 +460,12 @@ impl SessionManager for Sessions {
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
         let inner = self.inner.create_stream(&session.inner, message).await?;
-        Ok(SessionStream::new(inner, busy, Some(connection), None))
+        // Dropped before the end of the stream, the guard cancels.
+        let end = tokio_stream::once(connection.drop_guard()).filter_map(|guard| {
+            guard.disarm();
+            None
+        });
+        Ok(holding(inner.chain(end), busy))
     }
 
     async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
@@ -482,18 +483,18 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let mut stream = self.stream(id, Marks::default())?;
-        if self.options.with_requests {
-            // Their ids would look like the listener's.
-            let session = self.find(id)?;
-            let said = self.inner.create_standalone_stream(&session.inner).await?;
-            let said = said.map(|mut said| {
-                said.event_id = None;
-                said
-            });
-            stream.inner = Box::pin(stream.inner.merge(said));
+        let pushes = self.stream(id, Marks::default())?;
+        if !self.options.with_requests {
+            return Ok(pushes);
         }
-        Ok(stream)
+        let session = self.find(id)?;
+        let said = self.inner.create_standalone_stream(&session.inner).await?;
+        let said = said.map(|mut said| {
+            // Their ids would look like the listener's.
+            said.event_id = None;
+            said
+        });
+        Ok(Box::pin(pushes.merge(said)))
     }
 
     async fn resume(
@@ -509,7 +510,7 @@ impl SessionManager for Sessions {
         let session = self.find(id)?;
         let busy = session.enter();
         let inner = self.inner.resume(&session.inner, last_event_id).await?;
-        Ok(SessionStream::new(inner, busy, None, None))
+        Ok(holding(inner, busy))
     }
 }
 
@@ -666,14 +667,7 @@ fn opens(head: &Parts) -> bool {
 
 /// Whether the client declares in this opening request that it takes events.
 fn declares_events(body: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Hello {
-        params: Params,
-    }
-    #[derive(serde::Deserialize)]
-    struct Params {
-        capabilities: ClientCapabilities,
-    }
-    let hello = serde_json::from_slice::<Hello>(body);
-    hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
+    let hello: Value = serde_json::from_slice(body).unwrap_or_default();
+    let capabilities = ClientCapabilities::deserialize(&hello["params"]["capabilities"]);
+    capabilities.is_ok_and(|capabilities| listing::takes_events(&capabilities))
 }

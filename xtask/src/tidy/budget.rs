@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1420),
     ("core/journal", 950),
     ("core/types", 1650),
-    ("server", 13050),
+    ("server", 12950),
     ("server/chat", 6440),
     ("server/nats", 1090),
     ("server/settings", 1310),

@@ -524,8 +524,8 @@ impl AllowedHosts {
 
     /// Checks the requested host.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
-        let host = only(headers, HOST).flatten().and_then(authority);
-        let host = host.ok_or(Fault::HostUnclear)?;
+        let host = only(headers, HOST, Fault::HostUnclear)?;
+        let host = host.and_then(authority).ok_or(Fault::HostUnclear)?;
         // A request line with an absolute URI names a host, too.
         let mut named = uri.authority().into_iter().chain([&host]);
         match named.all(|host| self.allows(host)) {
@@ -537,9 +537,9 @@ impl AllowedHosts {
     /// Checks the origin of the request.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Fault> {
         let allows = |origin| origin_authority(origin).is_some_and(|host| self.allows(&host));
-        match only(headers, ORIGIN) {
-            Some(origin) if origin.is_none_or(allows) => Ok(()),
-            Some(_) | None => Err(Fault::OriginNotAllowed),
+        match only(headers, ORIGIN, Fault::OriginNotAllowed)?.is_none_or(allows) {
+            true => Ok(()),
+            false => Err(Fault::OriginNotAllowed),
         }
     }
 
@@ -565,16 +565,18 @@ pub(super) fn is_over_tls(headers: &HeaderMap) -> bool {
     origin.is_some_and(|text| text.starts_with("https://"))
 }
 
-/// The header's value; the outer option is none if there is no value, the inner one if there are
-/// several.
-#[expect(
-    clippy::option_option,
-    reason = "no value and too many values are different things to say"
-)]
-fn only(headers: &HeaderMap, name: HeaderName) -> Option<Option<&HeaderValue>> {
+/// The header's value, if it has one; `fault`, if it has several.
+fn only(
+    headers: &HeaderMap,
+    name: HeaderName,
+    fault: Fault,
+) -> Result<Option<&HeaderValue>, Fault> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
-    values.next().is_none().then_some(first)
+    match values.next() {
+        None => Ok(first),
+        Some(_) => Err(fault),
+    }
 }
 
 fn authority(value: &HeaderValue) -> Option<Authority> {

@@ -30,8 +30,6 @@ use server_chat::service::Service;
 use server_settings::Toolset;
 use tokio_util::sync::CancellationToken;
 
-use crate::guard::max_body;
-
 pub use handler::Chat;
 pub use sessions::SessionTables;
 
@@ -54,8 +52,6 @@ pub struct McpOptions {
     pub stall: Duration,
     /// The longest time of a session without a call or a stream.
     pub session_idle: Duration,
-    /// The largest body of a request in bytes.
-    pub max_body_bytes: usize,
     /// Whether the stream of a session of the older protocol version also carries the requests and
     /// notifications that a handler sends. The chat's handler sends none.
     pub with_requests: bool,
@@ -82,7 +78,6 @@ impl Default for McpOptions {
             keep_alive: Duration::from_secs(15),
             stall: Duration::from_secs(30),
             session_idle: Duration::from_secs(3_600),
-            max_body_bytes: max_body(&Config::default()),
             with_requests: false,
             sessions: Arc::default(),
         }
@@ -91,7 +86,7 @@ impl Default for McpOptions {
 
 /// The routes of MCP: `/mcp`, and a path below it for each toolset.
 ///
-/// Host and Origin are not checked here, because the guard checks them. It must be called on a
+/// Host, Origin and the size of bodies are not checked here, because the guard checks them. It must be called on a
 /// runtime, because it starts the task that ends expired sessions.
 pub fn router(service: &Service, options: &McpOptions) -> Router {
     router_of(service, options, |chat| chat)
@@ -135,8 +130,7 @@ fn config(options: &McpOptions, sessions: Arc<Sessions>) -> StreamableHttpServer
         .disable_allowed_origins()
         .with_json_response(true)
         .with_sse_keep_alive(Some(options.keep_alive))
-        .with_sse_retry(None)
-        .with_max_request_body_bytes(options.max_body_bytes);
+        .with_sse_retry(None);
     config.session_store = Some(sessions);
     config
 }

@@ -46,7 +46,6 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The relay of one client.
 pub struct Relay {
-    upstream: Upstream,
     tools: Vec<Tool>,
     scope: CallerScope,
     /// Each registration, to repeat it.
@@ -80,11 +79,10 @@ impl Relay {
         let gone = CancellationToken::new();
         Self {
             pushes: Pushes {
-                upstream: upstream.clone(),
+                upstream,
                 gone: gone.clone(),
                 followed: Arc::default(),
             },
-            upstream,
             tools,
             scope: CallerScope::default(),
             registered: Mutex::default(),
@@ -141,7 +139,7 @@ impl Relay {
         loop {
             let params = json!({ "name": tool.name(), "arguments": arguments });
             let asked = ("tools/call", Some(tool.name()));
-            let tried = self.upstream.ask(asked, params, progress).await;
+            let tried = self.pushes.upstream.ask(asked, params, progress).await;
             tries += 1;
             match tried {
                 Err(UpstreamError::Unreachable(_))
@@ -373,7 +371,7 @@ impl ServerHandler for Relay {
     ) -> Reply<ReadResourceResponse> {
         let params = json!({ "uri": request.uri });
         let asked = ("resources/read", Some(&*request.uri));
-        let result = self.upstream.ask(asked, params, None).await;
+        let result = self.pushes.upstream.ask(asked, params, None).await;
         let result = result.map_err(rpc_error)?;
         read::<ReadResourceResult>(result).map(Into::into)
     }

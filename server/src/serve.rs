@@ -363,7 +363,6 @@ fn app(
     let mcp = mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         silence: mcp::silence(&settings.limits),
-        max_body_bytes: guard.max_body,
         ..mcp.clone()
     };
     let exposed = Router::new()

@@ -3,18 +3,18 @@
 //! Each of its lines should be a JSON text. One that is none is answered with an error, and the
 //! conversation goes on. The library would leave it without an answer.
 
+use std::borrow::Cow;
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
 use futures_util::StreamExt as _;
 use rmcp::model::ErrorData;
 use rmcp::service::{DynService, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::async_rw::{AsyncRwTransport, JsonRpcMessageCodec};
 use rmcp::{RoleServer, ServiceExt as _};
 use serde::de::IgnoredAny;
 use server_chat::scope::CallerScope;
@@ -24,11 +24,8 @@ use server_chat::tools::of_toolsets;
 use server_settings::cli::StdioArgs;
 use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc::{Sender, channel};
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, FramedRead, LinesCodec, LinesCodecError};
-use tokio_util::io::StreamReader;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp;
@@ -125,7 +122,7 @@ async fn converse(
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
     let unheard = CancellationToken::new();
     let ended = CancellationToken::new();
-    let conversation = lines((stdin, stdout), ended.clone(), unheard.clone());
+    let conversation = conversation((stdin, stdout), ended.clone(), unheard.clone());
     task::spawn(async move {
         ended.cancelled().await;
         tokio::time::sleep(PARTING).await;
@@ -155,87 +152,100 @@ async fn converse(
 /// The largest line in bytes; a line is a message of a local client.
 const MAX_LINE: usize = 1 << 20;
 
-/// Whether a line is one JSON text, or blank.
-fn check(line: &str) -> Result<(), String> {
+/// A message of the client, or what is wrong with its line.
+type Read = Result<RxJsonRpcMessage<RoleServer>, ErrorData>;
+
+/// Reads a line; nothing comes of a blank one, and of notifications that the library ignores.
+fn read(line: &str) -> Option<Read> {
     let text = line.trim_start_matches('\u{feff}').trim();
-    match serde_json::from_str::<IgnoredAny>(text) {
-        Err(error) if !text.is_empty() => Err(format!("a line is not JSON: {error}")),
-        Ok(_) | Err(_) => Ok(()),
+    if text.is_empty() {
+        return None;
+    }
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return Some(Err(unreadable(format!("a line is not JSON: {error}"))));
+    }
+    let mut line = BytesMut::from(&*format!("{text}\n"));
+    match JsonRpcMessageCodec::default().decode(&mut line) {
+        Ok(message) => message.map(Ok),
+        Err(_) => Some(Err(ErrorData::invalid_request("Invalid request", None))),
     }
 }
 
-/// Reads lines, and says of a broken one what is wrong with it. That is no error of the input, after
-/// which the rest of what was read would wait for more.
-struct CheckedLines(LinesCodec);
+fn unreadable(why: impl Into<Cow<'static, str>>) -> ErrorData {
+    ErrorData::parse_error(why, None)
+}
 
-impl Decoder for CheckedLines {
-    type Item = Result<String, String>;
+/// Reads the messages in lines, and says of a broken line what is wrong with it. That is no error of the
+/// input, after which the rest of what was read would wait for more.
+struct Lines(LinesCodec);
+
+impl Decoder for Lines {
+    type Item = Read;
     type Error = Error;
 
-    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
-        match self.0.decode(bytes) {
-            Ok(line) => Ok(line.map(|line| check(&line).map(|()| line + "\n"))),
-            Err(LinesCodecError::MaxLineLengthExceeded) => {
-                Ok(Some(Err(format!("a line has more than {MAX_LINE} bytes"))))
+    fn decode(&mut self, bytes: &mut BytesMut) -> Result<Option<Read>, Error> {
+        loop {
+            let read = match self.0.decode(bytes) {
+                Ok(None) => return Ok(None),
+                Ok(Some(line)) => read(&line),
+                Err(LinesCodecError::MaxLineLengthExceeded) => {
+                    let why = format!("a line has more than {MAX_LINE} bytes");
+                    Some(Err(unreadable(why)))
+                }
+                Err(LinesCodecError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
+                    Some(Err(unreadable("a line is not text in UTF-8")))
+                }
+                Err(LinesCodecError::Io(error)) => return Err(error),
+            };
+            if read.is_some() {
+                return Ok(read);
             }
-            Err(LinesCodecError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
-                Ok(Some(Err("a line is not text in UTF-8".into())))
-            }
-            Err(LinesCodecError::Io(error)) => Err(error),
         }
     }
 
     /// A last line without an end was cut off: it has no effect.
-    fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Self::Item>, Error> {
-        let line = self.decode(bytes)?;
-        if line.is_none() {
+    fn decode_eof(&mut self, bytes: &mut BytesMut) -> Result<Option<Read>, Error> {
+        let read = self.decode(bytes)?;
+        if read.is_none() {
             bytes.clear();
         }
-        Ok(line)
+        Ok(read)
     }
 }
 
 /// The conversation with a client.
-struct Lines<R, T> {
-    input: FramedRead<R, CheckedLines>,
-    /// Checked lines on their way to `inner`, one at a time, until the input ends. While `inner` takes
-    /// none, because its client reads no answers, none is read.
-    checked: Option<Sender<Bytes>>,
-    inner: T,
+struct Conversation<R, T> {
+    input: FramedRead<R, Lines>,
+    output: T,
     ended: CancellationToken,
     unheard: CancellationToken,
-    /// An answer to a broken line that is being written.
+    /// An answer to a broken line that is being written. Until its client has read it, no line is read.
     answer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 /// Reads lines from `input`, whose end cancels `ended`, and writes to `output`, whose first error cancels
 /// `unheard`.
-fn lines<R, W>(
+fn conversation<R, W>(
     (input, output): (R, W),
     ended: CancellationToken,
     unheard: CancellationToken,
-) -> Lines<R, impl Transport<RoleServer, Error = Error>>
+) -> Conversation<R, impl Transport<RoleServer, Error = Error>>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (checked, taken) = channel(1);
-    let taken = ReceiverStream::new(taken).map(Ok::<_, Error>);
-    Lines {
-        // The end of the line counts, too.
-        input: FramedRead::new(
-            input,
-            CheckedLines(LinesCodec::new_with_max_length(MAX_LINE - 1)),
-        ),
-        checked: Some(checked),
-        inner: AsyncRwTransport::new(StreamReader::new(taken), output),
+    // The end of the line counts, too.
+    let lines = Lines(LinesCodec::new_with_max_length(MAX_LINE - 1));
+    Conversation {
+        input: FramedRead::new(input, lines),
+        output: AsyncRwTransport::new(tokio::io::empty(), output),
         ended,
         unheard,
         answer: None,
     }
 }
 
-impl<R, T> Transport<RoleServer> for Lines<R, T>
+impl<R, T> Transport<RoleServer> for Conversation<R, T>
 where
     R: AsyncRead + Send + Unpin + 'static,
     T: Transport<RoleServer>,
@@ -246,7 +256,7 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (sent, unheard) = (self.inner.send(message), self.unheard.clone());
+        let (sent, unheard) = (self.output.send(message), self.unheard.clone());
         async move {
             let sent = sent.await;
             if sent.is_err() {
@@ -263,38 +273,24 @@ where
                 answer.await;
                 self.answer = None;
             }
-            let (checked, input) = (self.checked.clone(), &mut self.input);
-            // The next line, when there is room for it; none after the last one.
-            let next = async {
-                let room = checked?.reserve_owned().await.ok()?;
-                Some((room, input.next().await?.ok()?))
+            let Some(Ok(read)) = self.input.next().await else {
+                self.ended.cancel();
+                return None;
             };
-            let taken = tokio::select! {
-                biased;
-                message = self.inner.receive() => return message,
-                taken = next, if self.checked.is_some() => taken,
-            };
-            match taken {
-                Some((room, Ok(line))) => {
-                    room.send(line.into());
-                }
-                Some((_, Err(why))) => {
-                    let error = ErrorData::parse_error(why, None);
+            match read {
+                Ok(message) => return Some(message),
+                Err(error) => {
                     let sent = self.send(TxJsonRpcMessage::<RoleServer>::error(error, None));
                     self.answer = Some(Box::pin(async move {
                         let _ = sent.await;
                     }));
-                }
-                None => {
-                    self.ended.cancel();
-                    self.checked = None;
                 }
             }
         }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.inner.close().await
+        self.output.close().await
     }
 }
 
@@ -358,7 +354,7 @@ mod tests {
     async fn what_is_no_json_is_answered_and_the_next_line_is_taken() {
         let (client, server) = duplex(4 * MAX_LINE);
         let ended = CancellationToken::new();
-        let mut served = lines(split(server), ended.clone(), CancellationToken::new());
+        let mut served = conversation(split(server), ended.clone(), CancellationToken::new());
         let (read, mut write) = split(client);
         let mut answers = BufReader::new(read).lines();
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
@@ -387,7 +383,7 @@ mod tests {
     async fn a_client_that_reads_no_answer_is_read_no_further() {
         let (client, server) = duplex(256);
         let never = CancellationToken::new();
-        let mut served = lines(split(server), never.clone(), never);
+        let mut served = conversation(split(server), never.clone(), never);
         let (_unread, mut write) = split(client);
         let mut written = 0;
         // JSON that is no message: the library answers it.

@@ -31,16 +31,6 @@ use super::session::{Connection, Session};
 use crate::guard::caller;
 use crate::http::HANDLE_HEADER;
 
-/// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
-/// other is unknown.
-const KNOWN: [&str; 2] = ["tools/call", "resources/read"];
-
-/// Further methods of the older protocol version.
-const KNOWN_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
-
-/// Further methods of the newer protocol version.
-const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
-
 /// The chat of one client.
 #[derive(Clone)]
 pub struct Chat {
@@ -149,31 +139,6 @@ impl Chat {
             options: Arc::clone(&self.options),
         })
     }
-}
-
-impl Chat {
-    /// Calls a tool of the chat.
-    async fn call(
-        &self,
-        request: CallToolRequestParams,
-        context: &Context,
-    ) -> Reply<CallToolResult> {
-        let tool = listing::offered(&self.tools, &request.name)?;
-        let from = self.origin_of(&context.extensions);
-        let arguments = request.arguments.unwrap_or_default();
-        let outcome = self.perform(tool, arguments, &from, context).await?;
-        // A call of a participant in its session counts there.
-        if let (Some(session), Ok(_), Some(handle)) =
-            (&from.session, &outcome.result, &outcome.caller)
-        {
-            let reader = self.service.secrets().reader_of(handle);
-            session.follows.called(&reader, handle);
-        }
-        let json = outcome.json();
-        let text = render_text::text(&outcome, &json);
-        self.service.node().metrics().sent_to_model(text.len());
-        Ok(result(&outcome, &json, text))
-    }
 
     /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
     /// does not count as delivered: the next bare `check` repeats its events.
@@ -257,7 +222,21 @@ impl ServerHandler for Chat {
         request: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        self.call(request, &context).await.map(Into::into)
+        let tool = listing::offered(&self.tools, &request.name)?;
+        let from = self.origin_of(&context.extensions);
+        let arguments = request.arguments.unwrap_or_default();
+        let outcome = self.perform(tool, arguments, &from, &context).await?;
+        // A call of a participant in its session counts there.
+        if let (Some(session), Ok(_), Some(handle)) =
+            (&from.session, &outcome.result, &outcome.caller)
+        {
+            let reader = self.service.secrets().reader_of(handle);
+            session.follows.called(&reader, handle);
+        }
+        let json = outcome.json();
+        let text = render_text::text(&outcome, &json);
+        self.service.node().metrics().sent_to_model(text.len());
+        Ok(result(&outcome, &json, text).into())
     }
 
     async fn list_resources(&self, _: Paged, context: Context) -> Reply<ListResourcesResult> {
@@ -362,14 +341,17 @@ impl ServerHandler for Chat {
         request: CustomRequest,
         context: Context,
     ) -> Reply<CustomResult> {
-        let name = request.method.as_str();
         let version = context.protocol_version().unwrap_or_default();
-        let of_era = if version < ProtocolVersion::V_2026_07_28 {
-            KNOWN_BEFORE.contains(&name)
-        } else {
-            KNOWN_SINCE.contains(&name)
+        let is_older = version < ProtocolVersion::V_2026_07_28;
+        // If the parameters that such a request needs cannot be parsed, they are invalid; any other is
+        // unknown.
+        let is_known = match request.method.as_str() {
+            "tools/call" | "resources/read" => true,
+            "initialize" | "resources/subscribe" | "resources/unsubscribe" => is_older,
+            "subscriptions/listen" => !is_older,
+            _ => false,
         };
-        if of_era || KNOWN.contains(&name) {
+        if is_known {
             let told = format!("the parameters of {} are missing or wrong", request.method);
             return Err(ErrorData::invalid_params(told, None));
         }

@@ -176,11 +176,11 @@ impl Listener {
 
     async fn try_open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
         let (user, carried) = self.service.bookmark(&follow.reader).await?;
-        let pushed = lock(&self.marks).of(user);
+        let pushed = lock(&self.marks).0.get(&user).copied();
         match self.stream(follow, pushed.unwrap_or(carried)).await {
             // An id that this server never issued.
             Err(refusal) if refusal.code == "invalid_cursor" && pushed.is_some() => {
-                lock(&self.marks).forget(user);
+                lock(&self.marks).0.remove(&user);
                 self.stream(follow, carried).await
             }
             opened => opened,
@@ -227,7 +227,7 @@ impl Listener {
                 let pushed = listing::pushed(kind.into(), Some(render_text::data(&event)));
                 self.send(pushed, user, seq).await?;
             } else {
-                lock(&self.marks).set(user, seq);
+                lock(&self.marks).0.insert(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {
@@ -244,7 +244,7 @@ impl Listener {
                 Sink::Stream(sender) => {
                     let place = sender.reserve().await.ok()?;
                     let mut marks = lock(&self.marks);
-                    marks.set(user, seq);
+                    marks.0.insert(user, seq);
                     let message = JsonRpcMessage::notification(push);
                     place.send(ServerSseMessage::new(marks.to_string(), message));
                     Some(())
@@ -285,21 +285,11 @@ impl Marks {
         let list = text.strip_prefix(PREFIX)?;
         for entry in list.split('_').filter(|entry| !entry.is_empty()) {
             let (user, seq) = entry.split_once('.')?;
-            marks.set(UserId(user.parse().ok()?), Seq(seq.parse().ok()?));
+            marks
+                .0
+                .insert(UserId(user.parse().ok()?), Seq(seq.parse().ok()?));
         }
         (marks.0.len() <= MAX_INBOXES).then_some(marks)
-    }
-
-    pub(super) fn of(&self, user: UserId) -> Option<Seq> {
-        self.0.get(&user).copied()
-    }
-
-    pub(super) fn set(&mut self, user: UserId, seq: Seq) {
-        self.0.insert(user, seq);
-    }
-
-    pub(super) fn forget(&mut self, user: UserId) {
-        self.0.remove(&user);
     }
 }
 
@@ -469,10 +459,9 @@ mod tests {
 
     #[test]
     fn an_id_is_read_back() {
-        let mut marks = Marks::default();
-        assert_eq!(Marks::read(&marks.to_string()), Some(marks.clone()));
-        marks.set(UserId(9), Seq(3));
-        marks.set(UserId(7), Seq(12));
+        let none = Marks::default();
+        assert_eq!(Marks::read(&none.to_string()), Some(none));
+        let marks = Marks([(UserId(9), Seq(3)), (UserId(7), Seq(12))].into());
         assert_eq!(marks.to_string(), "c7.12_9.3");
         assert_eq!(Marks::read("c7.12_9.3"), Some(marks));
     }

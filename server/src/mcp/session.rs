@@ -4,7 +4,6 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use chat_core::Address;
@@ -18,7 +17,7 @@ use server_chat::scope::CallerScope;
 use server_chat::service::RequestOrigin;
 use server_storage::lock;
 use tokio::time::Instant;
-use tokio_stream::Stream;
+use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::listener::Follows;
@@ -115,47 +114,18 @@ impl Drop for Busy {
 #[derive(Clone, Debug)]
 pub(super) struct Connection(pub(super) CancellationToken);
 
-type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+/// The messages of a stream.
+pub(super) type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
-/// A stream that notices when its connection is closed before its end.
-pub(super) struct SessionStream {
-    pub(super) inner: Messages,
-    connection: Option<DropGuard>,
-    _busy: Busy,
-    /// Its part of the pool of streams.
-    _held: Option<Reservation>,
-}
-
-impl SessionStream {
-    /// A stream of a session in use. It cancels `connection` if it is dropped before its end, and
-    /// holds this part of the pool of streams.
-    pub(super) fn new(
-        inner: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-        busy: Busy,
-        connection: Option<CancellationToken>,
-        held: Option<Reservation>,
-    ) -> Self {
-        Self {
-            inner: Box::pin(inner),
-            connection: connection.map(CancellationToken::drop_guard),
-            _busy: busy,
-            _held: held,
-        }
-    }
-}
-
-impl Stream for SessionStream {
-    type Item = ServerSseMessage;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.inner.as_mut().poll_next(context);
-        if let Poll::Ready(None) = polled
-            && let Some(connection) = self.connection.take()
-        {
-            connection.disarm();
-        }
-        polled
-    }
+/// The messages of a stream that holds these until it is dropped.
+pub(super) fn holding(
+    messages: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    held: impl Send + Sync + 'static,
+) -> Messages {
+    Box::pin(messages.map(move |message| {
+        let _ = &held;
+        message
+    }))
 }
 
 /// The library's own transport.

@@ -11,8 +11,8 @@
 //! one has released everything, so that a fast sequence of openings never exceeds the limit. Half
 //! of the processors at most open sessions at a time, so that other calls go on.
 //!
-//! A session that this process does not have is taken up again by one request, while others with its
-//! id wait until its handshake is over. So ids are random, and signed with the server's secret: an id is
+//! A session that this process does not have is taken up again by one request, for which the library lets
+//! others with its id wait. So ids are random, and signed with the server's secret: an id is
 //! valid after a restart, at another member of a cluster, or after the session gave way. Nothing of a
 //! session is stored. An id is `p` or `e`, a random part, and the signature. `e` says that the client
 //! takes events. The signature is also of the token's owner, whose other tokens are valid for the
@@ -36,14 +36,16 @@ use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
     SessionStoreError,
 };
-use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
+use serde::Deserialize as _;
+use serde_json::Value;
+use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
 use server_chat::identity::Secrets;
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
-use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task_local;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
@@ -52,7 +54,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::listener::{Listener, Marks, Sink};
 use super::listing::EVENTS;
-use super::session::{Connection, PooledTransport, Session, SessionStream};
+use super::session::{Connection, Messages, PooledTransport, Session, holding};
 use super::{McpOptions, listing};
 use crate::guard::caller;
 
@@ -68,7 +70,6 @@ pub(super) struct Sessions {
     known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
     ended: Mutex<VecDeque<SessionId>>,
-    taking_up: Turns<SessionId>,
     pub(super) service: Service,
     pub(super) options: Arc<McpOptions>,
 }
@@ -139,7 +140,6 @@ impl Sessions {
             inner,
             known: Mutex::default(),
             ended: Mutex::default(),
-            taking_up: Turns::default(),
             service,
             options: Arc::clone(options),
         });
@@ -244,6 +244,11 @@ impl Sessions {
         session.ok_or(SessionError::Unknown)
     }
 
+    /// Whether there is a session with this id whose handshake is over.
+    fn is_ready(&self, id: &str) -> bool {
+        self.find(id).is_ok_and(|one| one.ready.is_cancelled())
+    }
+
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         // The library answers requests for unknown sessions.
@@ -282,7 +287,7 @@ impl Sessions {
     }
 
     /// The stream of a session's client, which continues after these cursors.
-    fn stream(&self, id: &SessionId, marks: Marks) -> Known<SessionStream> {
+    fn stream(&self, id: &SessionId, marks: Marks) -> Known<Messages> {
         let session = self.find(id)?;
         let (address, source) = *lock(&session.last);
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
@@ -309,45 +314,7 @@ impl Sessions {
             let _ = listener.run(&gone).await;
             tracing::debug!("a session's stream ended");
         });
-        let pushes = ReceiverStream::new(receiver);
-        Ok(SessionStream::new(pushes, busy, None, Some(held)))
-    }
-
-    /// Whether there is a session with this id. If there is none, and the id is valid, this request
-    /// has the turn to take it up.
-    async fn is_there(&self, id: &SessionId) -> bool {
-        let opening = Opening::current();
-        loop {
-            if let Ok(session) = self.find(id) {
-                if self.is_ready(id, &session).await {
-                    return true;
-                }
-                continue;
-            }
-            if !self.is_valid(id, &opening) {
-                return false;
-            }
-            let turn = self.taking_up.take(Arc::clone(id)).await;
-            if self.find(id).is_err() {
-                *lock(&opening.taking_up) = Some(turn);
-                return false;
-            }
-        }
-    }
-
-    /// Waits for the handshake of a session: the library passes other messages on at once, and the
-    /// first of a session has to be `initialize`.
-    async fn is_ready(&self, id: &SessionId, session: &Session) -> bool {
-        tokio::select! {
-            biased;
-            () = session.ready.cancelled() => true,
-            () = session.ended.cancelled() => false,
-            // The client of the request that took it up is gone.
-            () = tokio::time::sleep(MAX_WAIT) => {
-                self.end_known(id).await;
-                false
-            }
-        }
+        Ok(holding(ReceiverStream::new(receiver), (busy, held)))
     }
 
     /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
@@ -406,6 +373,8 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Known<RestoreOutcome<Self::Transport>> {
+        // The client of a request that took it up before was gone too early.
+        self.end_known(&id).await;
         let (transport, session) = self.begin(&id).await?;
         self.follow_again(&session).await;
         Ok(RestoreOutcome::Restored(transport))
@@ -435,8 +404,10 @@ impl SessionManager for Sessions {
         Ok(answer)
     }
 
+    /// Whether the handshake of this session is over: the library passes other messages on at once, and
+    /// the first of a session has to be `initialize`.
     async fn has_session(&self, id: &SessionId) -> Known<bool> {
-        Ok(self.is_there(id).await)
+        Ok(self.is_ready(id))
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
@@ -464,17 +435,19 @@ impl SessionManager for Sessions {
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
         let inner = self.inner.create_stream(&session.inner, message).await?;
-        Ok(SessionStream::new(inner, busy, Some(connection), None))
+        // Dropped before the end of the stream, the guard cancels.
+        let end = tokio_stream::once(connection.drop_guard()).filter_map(|guard| {
+            guard.disarm();
+            None
+        });
+        Ok(holding(inner.chain(end), busy))
     }
 
     async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
         let session = self.mark(id, &mut message)?;
         let _busy = session.enter();
         self.inner.accept_message(&session.inner, message).await?;
-        if !session.ready.is_cancelled() {
-            session.ready.cancel();
-            lock(&Opening::current().taking_up).take();
-        }
+        session.ready.cancel();
         Ok(())
     }
 
@@ -482,18 +455,19 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let mut stream = self.stream(id, Marks::default())?;
-        if self.options.with_requests {
-            // Their ids would look like the listener's.
-            let session = self.find(id)?;
-            let said = self.inner.create_standalone_stream(&session.inner).await?;
-            let said = said.map(|mut said| {
-                said.event_id = None;
-                said
-            });
-            stream.inner = Box::pin(stream.inner.merge(said));
+        let pushes = self.stream(id, Marks::default())?;
+        if !self.options.with_requests {
+            return Ok(pushes);
         }
-        Ok(stream)
+        let session = self.find(id)?;
+        let said = self.inner.create_standalone_stream(&session.inner).await?;
+        let said = said.map(|mut said| {
+            // Their ids would look like the listener's.
+            said.event_id = None;
+            said
+        });
+        let both: Messages = Box::pin(pushes.merge(said));
+        Ok(both)
     }
 
     async fn resume(
@@ -509,7 +483,7 @@ impl SessionManager for Sessions {
         let session = self.find(id)?;
         let busy = session.enter();
         let inner = self.inner.resume(&session.inner, last_event_id).await?;
-        Ok(SessionStream::new(inner, busy, None, None))
+        Ok(holding(inner, busy))
     }
 }
 
@@ -564,7 +538,7 @@ impl SessionStore for Sessions {
     /// The state of a session that this process does not know.
     async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let opening = Opening::current();
-        if !self.is_valid(id, &opening) {
+        if !self.is_valid(id, &opening) || self.is_ready(id) {
             return Ok(None);
         }
         let mut capabilities = ClientCapabilities::default();
@@ -613,8 +587,6 @@ pub(super) struct Opening {
     pub(super) turn: Mutex<Option<OwnedSemaphorePermit>>,
     /// Why no session was opened.
     pub(super) refused: Mutex<Option<Refusal>>,
-    /// The turn to take a session up again, until that is done, or the request is over.
-    pub(super) taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 impl Opening {
@@ -666,14 +638,7 @@ fn opens(head: &Parts) -> bool {
 
 /// Whether the client declares in this opening request that it takes events.
 fn declares_events(body: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Hello {
-        params: Params,
-    }
-    #[derive(serde::Deserialize)]
-    struct Params {
-        capabilities: ClientCapabilities,
-    }
-    let hello = serde_json::from_slice::<Hello>(body);
-    hello.is_ok_and(|hello| listing::takes_events(&hello.params.capabilities))
+    let hello: Value = serde_json::from_slice(body).unwrap_or_default();
+    let capabilities = ClientCapabilities::deserialize(&hello["params"]["capabilities"]);
+    capabilities.is_ok_and(|capabilities| listing::takes_events(&capabilities))
 }

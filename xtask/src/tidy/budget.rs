@@ -13,7 +13,7 @@ const BUDGETS: [(&str, usize); 21] = [
     ("core/cluster", 1420),
     ("core/journal", 950),
     ("core/types", 1690),
-    ("server", 13050),
+    ("server", 12950),
     ("server/chat", 6430),
     ("server/nats", 1090),
     ("server/settings", 1290),

@@ -4,6 +4,7 @@ import { h } from '/preact/preact.mjs';
 import { Fault, Field, submitted, ask as question } from '/page/field.js';
 import { LISTS, act, actAtOnce, choose, context, operator, signIn, signOut, turn } from '/page/operator.js';
 import { Clock, Entry, Name, Presence, Words, isolated, span } from '/page/parts.js';
+import { entryOf } from '/page/room.js';
 import { changed, doing, state } from '/page/state.js';
 
 export function Operator() {
@@ -167,12 +168,11 @@ function onReport({ about: { user_id: id, display_name: name }, reason }) {
 
 // The last messages of the reported participant's rooms.
 function Context({ rooms }) {
-  const entry = ({ room_seq: seq, timestamp: at, sender, message: text }) => ({ seq, at, kind: 'message', sender, text, mine: false });
   const said = rooms.filter((room) => room.messages.length > 0);
   if (said.length === 0) return h('p', null, 'Nothing is kept of the rooms that they are in now.');
   return h('div', { class: 'said', tabindex: 0, role: 'region', 'aria-label': 'Messages' }, said.map((room) => h('section', { key: room.room_id },
     h('h3', null, room.name ? h(Name, null, room.name) : 'A conversation of two'),
-    room.messages.map(entry).map((one) => h(Entry, { key: one.seq, entry: one, goesOn: false })))));
+    room.messages.map((said) => entryOf(said)).map((one) => h(Entry, { key: one.seq, entry: one, goesOn: false })))));
 }
 
 function Bans({ data, it }) {

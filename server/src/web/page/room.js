@@ -96,10 +96,11 @@ export function resumed(room, before) {
 // as one.
 const told = (room, event, who, text, passing = false) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text, passing });
 
-export function message(room, said, meId) {
-  const { room_seq: seq, message_id: id, timestamp: at, sender, message: text } = said;
-  return put(room, { seq, id, at, kind: 'message', sender, text, mine: sender.user_id === meId });
-}
+// A message as an entry of a log.
+export const entryOf = ({ room_seq: seq, message_id: id, timestamp: at, sender, message: text }, meId) =>
+  ({ seq, id, at, kind: 'message', sender, text, mine: sender.user_id === meId });
+
+export const message = (room, said, meId) => put(room, entryOf(said, meId));
 
 function present(room, user, presence) {
   const known = room.members.get(user.user_id);

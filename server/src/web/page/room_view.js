@@ -1,13 +1,13 @@
 // A room: its head, the stick with its line, what was said and the search for it, the field to speak,
 // how it ended, and its members with what one may do about another.
 
-import { Component, createRef, h } from '/preact/preact.mjs';
+import { h } from '/preact/preact.mjs';
 import { Fault, marked, mend, submitted, ask as question } from '/page/field.js';
 import { JoinAgain } from '/page/home.js';
 import { keepAndDraw } from '/page/kept.js';
 import { Log, reach } from '/page/log.js';
 import { Badge, Entry, Name, NoticeButton, Presence, Words, count, isolated, named, span } from '/page/parts.js';
-import { holds } from '/page/room.js';
+import { entryOf, holds } from '/page/room.js';
 import { leaveRoom, show } from '/page/registration.js';
 import { call } from '/page/server.js';
 import { append, asksForStick, claim, handBack, say, serverNow, tooLong, typing, undo } from '/page/speech.js';
@@ -160,63 +160,59 @@ const DEEDS = {
 };
 
 // The text field and its buttons. In a room with a stick, the button first claims it.
-class Composer extends Component {
-  text = createRef();
-
-  render({ room }) {
-    const needsStick = asksForStick(room);
-    const mine = holds(room, state.me.userId);
-    const ready = !needsStick || mine;
-    const busy = state.busy.has(`say ${room.id}`);
-    const { place } = room.stick;
-    const asked = !ready && place > 0;
-    const nothing = room.text.trim() === '' && room.draft.length === 0;
-    const free = !ready && !room.stick.holder && room.stick.waiting === 0;
-    const says = (ready || free) && !nothing;
-    const long = tooLong(room);
-    const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
-    const act = () => {
-      this.text.current.focus();
-      if (asked || long || (ready && nothing)) return undefined;
-      return acting(async () => {
-        if (!ready && await claim(room) !== 'granted') return;
-        if (says) await say(room);
-      });
-    };
-    const typed = (event) => {
-      mend('text');
-      room.text = event.currentTarget.value;
-      if (room.text !== '') typing(room);
-      keepAndDraw();
-    };
-    const pressed = (event) => {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      act();
-    };
-    const first = says || ready ? 'Say it' : free ? 'Take the stick' : 'Ask for the stick';
-    return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
-      room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
-      room.draft.length > 0 && h('div', { class: 'draft' },
-        h('p', { class: 'muted' }, 'In your draft'),
-        h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
-        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => acting(() => undo(room)) }, 'Take the last piece back')),
-      h('div', { class: 'write' },
-        h('label', { for: 'text', class: 'hidden' }, 'Your message'),
-        h('textarea', {
-          id: 'text', ref: this.text, rows: 2, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
-          placeholder: ready || free ? 'Your message' : 'Draft now, send when you hold the stick',
-          enterkeyhint: says || ready ? 'send' : 'go',
-          ...(long ? { 'aria-invalid': 'true', 'aria-describedby': 'too-long keys' } : marked('text', 'keys')),
-        }),
-        long ? h('p', { id: 'too-long', class: 'error fault', role: 'alert' }, long) : h(Fault, { at: 'text' }),
-        h('p', { id: 'keys', class: `keys muted ${ready ? 'ready' : ''}` }, enter(room, { ready, says, free, long }), asked && h(NoticeButton)),
-        h('div', { class: 'actions' },
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
-          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
-          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || long || (ready && nothing) }, asked ? `Number ${place} in line` : label(`say ${room.id}`, first)))));
-  }
+function Composer({ room }) {
+  const needsStick = asksForStick(room);
+  const mine = holds(room, state.me.userId);
+  const ready = !needsStick || mine;
+  const busy = state.busy.has(`say ${room.id}`);
+  const { place } = room.stick;
+  const asked = !ready && place > 0;
+  const nothing = room.text.trim() === '' && room.draft.length === 0;
+  const free = !ready && !room.stick.holder && room.stick.waiting === 0;
+  const says = (ready || free) && !nothing;
+  const long = tooLong(room);
+  const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
+  const act = () => {
+    document.getElementById('text').focus();
+    if (asked || long || (ready && nothing)) return undefined;
+    return acting(async () => {
+      if (!ready && await claim(room) !== 'granted') return;
+      if (says) await say(room);
+    });
+  };
+  const typed = (event) => {
+    mend('text');
+    room.text = event.currentTarget.value;
+    if (room.text !== '') typing(room);
+    keepAndDraw();
+  };
+  const pressed = (event) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    act();
+  };
+  const first = says || ready ? 'Say it' : free ? 'Take the stick' : 'Ask for the stick';
+  return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
+    room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
+    room.draft.length > 0 && h('div', { class: 'draft' },
+      h('p', { class: 'muted' }, 'In your draft'),
+      h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
+      mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => acting(() => undo(room)) }, 'Take the last piece back')),
+    h('div', { class: 'write' },
+      h('label', { for: 'text', class: 'hidden' }, 'Your message'),
+      h('textarea', {
+        id: 'text', rows: 2, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
+        placeholder: ready || free ? 'Your message' : 'Draft now, send when you hold the stick',
+        enterkeyhint: says || ready ? 'send' : 'go',
+        ...(long ? { 'aria-invalid': 'true', 'aria-describedby': 'too-long keys' } : marked('text', 'keys')),
+      }),
+      long ? h('p', { id: 'too-long', class: 'error fault', role: 'alert' }, long) : h(Fault, { at: 'text' }),
+      h('p', { id: 'keys', class: `keys muted ${ready ? 'ready' : ''}` }, enter(room, { ready, says, free, long }), asked && h(NoticeButton)),
+      h('div', { class: 'actions' },
+        needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
+        needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
+        asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
+        h('button', { type: 'submit', class: 'primary', disabled: asked || busy || long || (ready && nothing) }, asked ? `Number ${place} in line` : label(`say ${room.id}`, first)))));
 }
 
 // What the key Enter does now.
@@ -267,35 +263,30 @@ async function showThere(room, seq) {
   closeSearch(room);
 }
 
-class Search extends Component {
-  query = createRef();
+// Gives the focus to an element that appears.
+const focus = (element) => element?.focus();
 
-  componentDidMount() {
-    this.query.current.focus();
-  }
-
-  render({ room }) {
-    const { search } = room;
-    const busy = state.busy.has(`find ${room.id}`);
-    const go = (action) => doing(`find ${room.id}`, action, () => 'query');
-    const typed = (event) => {
-      mend('query');
-      search.query = event.currentTarget.value;
-      changed();
-    };
-    return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
-      h('form', { role: 'search', onSubmit: submitted(() => go(() => findIn(room, search, null))) },
-        h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
-        h('input', { id: 'query', type: 'search', ref: this.query, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
-        h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),
-        h('button', { type: 'button', class: 'quiet', onClick: () => closeSearch(room) }, 'Back'),
-        h(Fault, { at: 'query' })),
-      h('p', { class: 'muted', role: 'status' }, outcome(search)),
-      search.found.map((said) => h('div', { key: said.room_seq, class: 'found' },
-        h(Entry, { entry: entry(said), goesOn: false }),
-        h('button', { class: 'small quiet', disabled: busy, onClick: () => go(() => showThere(room, said.room_seq)) }, 'Show it there'))),
-      search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(() => findIn(room, search, search.before)) }, 'Older ones'));
-  }
+function Search({ room }) {
+  const { search } = room;
+  const busy = state.busy.has(`find ${room.id}`);
+  const go = (action) => doing(`find ${room.id}`, action, () => 'query');
+  const typed = (event) => {
+    mend('query');
+    search.query = event.currentTarget.value;
+    changed();
+  };
+  return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
+    h('form', { role: 'search', onSubmit: submitted(() => go(() => findIn(room, search, null))) },
+      h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
+      h('input', { id: 'query', type: 'search', ref: focus, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
+      h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),
+      h('button', { type: 'button', class: 'quiet', onClick: () => closeSearch(room) }, 'Back'),
+      h(Fault, { at: 'query' })),
+    h('p', { class: 'muted', role: 'status' }, outcome(search)),
+    search.found.map((said) => h('div', { key: said.room_seq, class: 'found' },
+      h(Entry, { entry: entryOf(said, state.me.userId), goesOn: false }),
+      h('button', { class: 'small quiet', disabled: busy, onClick: () => go(() => showThere(room, said.room_seq)) }, 'Show it there'))),
+    search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(() => findIn(room, search, search.before)) }, 'Older ones'));
 }
 
 function outcome({ asked, found, more }) {
@@ -303,6 +294,3 @@ function outcome({ asked, found, more }) {
   if (found.length === 0) return ['Nothing with ', h(Words, null, asked), ' was said while you were here.'];
   return [more && 'The newest ', count(found.length, 'message'), ' with ', h(Words, null, asked), !more && ', the newest first'];
 }
-
-const entry = ({ room_seq: seq, timestamp: at, sender, message: text }) =>
-  ({ seq, at, kind: 'message', sender, text, mine: sender.user_id === state.me.userId });

@@ -14,10 +14,8 @@ const PAUSES = [500, 1_000, 2_000, 4_000];
 // comment every 15 seconds.
 const SILENCE = 40_000;
 
-// Ends the open stream.
+// Ends the current stream. Events of an earlier, abandoned stream are ignored.
 let source = null;
-// The number of the current stream. Events of an earlier, abandoned stream are ignored.
-let turn = 0;
 
 // Reads the stream from here on. `on.event` receives each event and notice, `on.open` is called
 // when the stream opens, for the first time or again, and `on.lost` when the server no longer knows
@@ -27,19 +25,18 @@ export function listen(on) {
   source = new AbortController();
   state.connection = 'connecting';
   changed();
-  read(on, turn, source);
+  read(on, source);
 }
 
 // Stops reading.
 export function hush() {
-  turn += 1;
   source?.abort();
   source = null;
   state.connection = 'off';
 }
 
-async function read(on, mine, opened) {
-  const messages = open(opened);
+async function read(on, mine) {
+  const messages = open(mine);
   for (;;) {
     let next;
     try {
@@ -48,7 +45,7 @@ async function read(on, mine, opened) {
       // The connection broke, or the server refused: `again` finds out why.
       next = { done: true };
     }
-    if (mine !== turn) return;
+    if (mine !== source) return;
     if (next.done) break;
     const { type, data } = next.value;
     if (type === 'open') {
@@ -69,11 +66,11 @@ async function read(on, mine, opened) {
 
 // The messages of a stream: first `open`, then those of the server (HTML Living Standard, 9.2; the
 // server writes each as one line of data).
-async function* open(opened) {
+async function* open(mine) {
   let timer;
   const heard = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => opened.abort(), SILENCE);
+    timer = setTimeout(() => mine.abort(), SILENCE);
   };
   heard();
   const after = state.cursor === null ? '' : `?after=${state.cursor}`;
@@ -81,7 +78,7 @@ async function* open(opened) {
     headers: { Accept: 'text/event-stream', ...secrets(state.me.handle) },
     cache: 'no-store',
     credentials: 'same-origin',
-    signal: opened.signal,
+    signal: mine.signal,
   });
   if (!response.ok) return;
   yield { type: 'open' };
@@ -116,16 +113,16 @@ function receive(on, data) {
 // Calls the server until it answers, and then opens a new stream.
 async function again(on, mine) {
   changed();
-  for (let tried = 0; mine === turn; tried += 1) {
+  for (let tried = 0; mine === source; tried += 1) {
     await pause(PAUSES[Math.min(tried, PAUSES.length - 1)]);
-    if (mine !== turn) return;
+    if (mine !== source) return;
     try {
       await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
-      if (mine === turn) listen(on);
+      if (mine === source) listen(on);
       return;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if ((error.code === 'unknown_handle' || error.bar) && mine === turn) {
+      if ((error.code === 'unknown_handle' || error.bar) && mine === source) {
         on.lost(error);
         return;
       }

@@ -58,18 +58,6 @@ async fn what_is_no_message_is_a_parse_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_large_is_told_so() {
-    let world = World::with(|options| options.max_body_bytes = 10_000).await;
-    let body = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "login", "arguments": { "username": "x".repeat(20_000) } }
-    });
-    let reply = world.post(&[], body.to_string().as_bytes()).await;
-    assert_eq!(reply.status, 413);
-    talks(&world).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn parameters_of_the_wrong_kind_are_told() {
     let world = World::start().await;
     let ann = Session::open(&world).await;

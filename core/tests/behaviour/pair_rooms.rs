@@ -40,7 +40,7 @@ scripts! {
         ben send '12' ⇒ sent room_1/13 at 0s, turns left 0
             room_1/13 message.received ben: "12" → ann#3
             room_1/14 partner.disconnected turn_limit → ann#4 ben#12
-        ann send '13' ⇒ refused, chat_ended: Chat has ended: it had all the messages that it may have
+        ann send '13' ⇒ refused, chat_ended: Chat has ended: it reached its limit of messages
     "#,
 
     when_one_leaves_the_chat_is_over_for_both: "

@@ -233,7 +233,7 @@ impl std::fmt::Display for Ending {
         match self.reason {
             EndReason::Left => f.write_str("one of you left it"),
             EndReason::Blocked => f.write_str("one of you blocked the other"),
-            EndReason::TurnLimit => f.write_str("it had all the messages that it may have"),
+            EndReason::TurnLimit => f.write_str("it reached its limit of messages"),
             EndReason::Closed => f.write_str("an operator closed it"),
             EndReason::Timeout => write!(
                 f,

@@ -152,7 +152,7 @@ pub(crate) async fn follow(endpoint: Endpoint, from: u64, attempt: u64) {
     loop {
         let before = next;
         if let Err(why) = consume(&endpoint, &mut next, patience).await {
-            tracing::debug!(next, %why, "the log is followed anew");
+            tracing::debug!(next, %why, "the log is followed again");
         }
         patience = match next > before {
             true => SILENCE,

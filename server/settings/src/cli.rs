@@ -44,29 +44,29 @@ pub enum Command {
     Stdio(Box<StdioArgs>),
     /// Serve, and let scripted agents talk: watch here or in a browser.
     Demo(Box<DemoArgs>),
-    /// Write the history as JSON lines, also while the server runs.
+    /// Write the history as JSON lines; the server may run.
     Export(DataArgs),
     /// Write the journal as one file for `sim replay`, at any time.
     Records(DataArgs),
-    /// Copy the journal's folder, also while the server runs.
+    /// Copy the journal's folder; the server may run.
     Backup {
-        /// The folder to make, which must be absent or empty
+        /// The new folder, which must be absent or empty
         #[arg(value_name = "DIR")]
         to: PathBuf,
         #[command(flatten)]
         #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         data: DataArgs,
     },
-    /// Make a folder for a journal from a backup.
+    /// Make the journal's folder from a backup.
     Restore {
         /// The folder of the backup
         #[arg(value_name = "BACKUP")]
         from: PathBuf,
-        /// The folder to make, which must be absent or empty [default: the user's]
+        /// The new folder, which must be absent or empty [default: the user's]
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
-    /// Check the journal's folder, also while the server runs.
+    /// Check the journal's folder; the server may run.
     Inspect {
         #[command(flatten)]
         #[expect(missing_docs, reason = "a comment here would be the help's first line")]
@@ -75,14 +75,14 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Make a token for one who may call the server.
+    /// Make a token for a caller or an operator.
     Token {
-        /// Whose token it is: letters, digits, dots, dashes and underscores
+        /// Its owner's name: letters, digits, dots, dashes and underscores
         name: String,
-        /// The file of tokens that gets its line; without one the line is printed
+        /// The file to add its line to; without one the line is printed
         file: Option<PathBuf>,
     },
-    /// See the members of a cluster, check their log, or make one.
+    /// Show the members of a cluster, check their log, or rebuild it.
     Cluster {
         /// What to do
         #[command(subcommand)]
@@ -141,7 +141,7 @@ pub enum ClusterCommand {
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
-    /// Make a log from a journal, because it is lost or new.
+    /// Make the log from a journal, because it is lost or new.
     #[command(after_help = REPAIR_EXAMPLES)]
     Repair {
         #[command(flatten)]
@@ -150,10 +150,10 @@ pub enum ClusterCommand {
         /// The folder of a member, or of a single server, whose journal the log continues
         #[arg(long, value_name = "DIR")]
         from: PathBuf,
-        /// Say what would be done, and change nothing
+        /// Show what the command would do, and change nothing
         #[arg(long)]
         dry_run: bool,
-        /// Take what is readable of a damaged journal
+        /// Take the readable part of a damaged journal
         #[arg(long)]
         accept_loss: bool,
     },

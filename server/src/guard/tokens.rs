@@ -157,7 +157,7 @@ pub enum Wrong {
     #[error("this server has no such realm: --realms names them")]
     Realm,
     /// The token occurs twice.
-    #[error("that token is there twice")]
+    #[error("that token occurs twice")]
     Twice,
     /// The name has another token.
     #[error(

@@ -322,9 +322,7 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     }
     if let Some(failure) = failure {
         let failed = live.requests.failed;
-        remarks.push(format!(
-            "{failed} requests came to nothing, the last: {failure}"
-        ));
+        remarks.push(format!("{failed} requests failed, the last: {failure}"));
     }
     remarks
 }

@@ -140,7 +140,7 @@ mod tests {
         }
         assert!(
             std::fs::read_to_string(&path).unwrap() == wanted,
-            "result.schema.json is not that of the types; write it anew with UPDATE_SCHEMA=1"
+            "result.schema.json is not that of the types; rewrite it with UPDATE_SCHEMA=1"
         );
     }
 }

@@ -213,9 +213,9 @@ impl<'n> Fields<'n> {
     }
 }
 
-/// The error about a key that is there twice.
+/// The error about a key that occurs twice.
 fn repeated(what: &str, entry: &Entry, first: &Entry) -> Box<Problem> {
-    let what = format!("the key `{}` is there twice in {what}", entry.key);
+    let what = format!("the key `{}` occurs twice in {what}", entry.key);
     let wrong = (entry.place).wrong(what, "each key at most once; remove one of the two");
     wrong.labelled("again here").with(first.place, "first here")
 }

@@ -183,7 +183,7 @@ impl<const LEAST: usize> Form for Steps<LEAST> {
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
         if context.depth > MAX_NESTING {
             return node.place.refuse(
-                "loops and choices stand too deep in one another",
+                "loops and choices are nested too deeply",
                 format!("at most {MAX_NESTING} deep"),
             );
         }
@@ -360,7 +360,7 @@ pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
         [first, second, ..] => second.place.refuse(
             "a step is one verb, and here is a second key",
             format!(
-                "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
+                "what belongs to `{}` goes below it, indented further; another verb needs its own dash",
                 shortened(&first.key)
             ),
         ),

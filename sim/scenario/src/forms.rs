@@ -552,7 +552,7 @@ impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
             // A value that is there many times is one mistake.
             if list[index].is_some() && before.count() == 1 {
                 problems.keep(Err::<(), _>(item.place.wrong(
-                    format!("{} is there twice", item.described()),
+                    format!("{} occurs twice", item.described()),
                     "each at most once",
                 )));
             }

@@ -300,7 +300,7 @@ fn explain(text: &str, error: &Error) -> Box<Problem> {
             "`*name` after an `&name` somewhere above; a text that begins with * needs quotes",
         ),
         Error::RecursiveReferencesRequireWeakTypes { .. } => say(
-            "an alias that stands within what it stands for",
+            "an alias within its own anchor",
             "an alias after its anchor's value has ended",
         ),
         Error::MergeKeyNotAllowed { .. } => say(

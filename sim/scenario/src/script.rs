@@ -54,7 +54,7 @@ impl Form for User {
         if context.users.as_ref().is_some_and(Vec::is_empty) {
             return node.place.refuse(
                 "only the steps form has users with names",
-                "no names: of those who are there, chance draws",
+                "no names: chance draws from the users present",
             );
         }
         Self::find(node.place, text(node, Self::WHAT)?, context)
@@ -235,7 +235,7 @@ impl Form for Pushes {
             let user = problems.keep(user.and_then(|user| match again {
                 false => Ok(user),
                 true => entry.place.refuse(
-                    format!("the user `{}` is there twice", entry.key),
+                    format!("the user `{}` occurs twice", entry.key),
                     "each user at most once",
                 ),
             }));

@@ -40,13 +40,13 @@ pub struct ExhaustArgs {
 /// Which of the tiny worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WorldChoice {
-    /// A queue for partners, and pair rooms
-    Line,
+    /// The queue for partners, and pair rooms
+    Queue,
     /// A named room with its stick
     Room,
     /// Two members of a cluster and their log
     Cluster,
-    /// The line and the room, one after the other
+    /// The queue and the room, one after the other
     All,
 }
 
@@ -55,7 +55,7 @@ impl WorldChoice {
     #[must_use]
     pub const fn worlds(self) -> &'static [TinyWorld] {
         match self {
-            Self::Line => &[TinyWorld::Line],
+            Self::Queue => &[TinyWorld::Queue],
             Self::Room => &[TinyWorld::Room],
             Self::Cluster => &[],
             Self::All => TinyWorld::ALL,

@@ -198,7 +198,7 @@ fn invalid_arguments_are_refused() {
         sim exhaust --users 1 => from 2 to 5
         sim compare a.json => <B.json>
         sim compare a.json b.json --noise 200% => below 100%
-        sim exhaust --world lobby => line, room, cluster, all
+        sim exhaust --world lobby => queue, room, cluster, all
         sim run a.yaml --target localhost => http://127.0.0.1:8894
         sim run a.yaml --protocol http => --target
         sim run a.yaml --target http://h --protocol mcp => 2026-07-28, 2025-11-25 or http

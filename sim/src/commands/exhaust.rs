@@ -15,7 +15,7 @@ pub(super) fn run(arguments: &ExhaustArgs, console: &mut Console<'_>) -> Result<
     prepare_files(&[&arguments.json], console)?;
     Ok(match arguments.world {
         WorldChoice::Cluster => cluster(arguments, console),
-        WorldChoice::Line | WorldChoice::Room | WorldChoice::All => exhaust(arguments, console),
+        WorldChoice::Queue | WorldChoice::Room | WorldChoice::All => exhaust(arguments, console),
     })
 }
 

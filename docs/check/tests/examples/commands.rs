@@ -12,9 +12,10 @@ use server_settings::{Settings, Unnamed};
 use crate::{fences, none_of};
 
 /// Programs of other projects, or ones that the check runs itself: their arguments are not checked.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "base64",
     "claude",
+    "codex",
     "cut",
     "curl",
     "docker",

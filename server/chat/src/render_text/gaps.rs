@@ -39,7 +39,7 @@ fn missed(lost: &LostRange) -> Vec<String> {
     let you = lost.you.map(|change| match change {
         Membership::Matched => "you were matched",
         Membership::Joined => "you joined",
-        Membership::Kicked => "an operator put you out",
+        Membership::Kicked => "an operator removed you",
         Membership::Left => "you left",
     });
     let members = lost.members_changed.then_some("others came or went");

@@ -74,7 +74,7 @@ fn unreadable(error: &serde_saphyr::Error) -> String {
     let text = text.split(", set DuplicateKeyPolicy").next();
     let text = text.unwrap_or_default();
     let text = match text.split_once("duplicate mapping key: ") {
-        Some((_, key)) => format!("`{key}` is there twice: leave one out"),
+        Some((_, key)) => format!("`{key}` occurs twice: remove one"),
         None => format!("it is not YAML: {text}"),
     };
     match error.location() {
@@ -307,7 +307,7 @@ mod tests {
             ),
             (
                 "log: json\nlog: pretty",
-                "line 2: `log` is there twice: leave one out",
+                "line 2: `log` occurs twice: remove one",
             ),
             (
                 "listen: localhost:99999",

@@ -40,10 +40,10 @@ settings! {
         /// Host names of this server, besides those of loopback
         #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
         allow_hosts: Vec<String> => allow_hosts: Vec<String> = into(),
-        /// Tokens of callers: lines of a name and a token's SHA-256, see below
+        /// Callers' tokens: lines of a name and a token's SHA-256, see below
         #[arg(long, value_name = "FILE")]
         auth_tokens: Option<PathBuf> => auth_tokens: Option<PathBuf> = into(),
-        /// Tokens of operators, in that form: opens /admin to them
+        /// Operators' tokens, in the same form: opens /admin
         #[arg(long, value_name = "FILE")]
         operator_tokens: Option<PathBuf> => operator_tokens: Option<PathBuf> = into(),
         /// More chats, at /r/NAME and, for NAME=HOST, at that host
@@ -52,13 +52,13 @@ settings! {
         /// The tools on /mcp: pairing, room, breaks [default: all]
         #[arg(long, value_name = "SET,…", value_delimiter = ',')]
         toolsets: Vec<Toolset> => toolsets: Vec<Toolset> = or(Toolset::ALL.into()),
-        /// Serve older clients, which send a username alone
+        /// Serve older clients, which send a username and no handle
         #[arg(long)]
         trust_usernames: bool => trust_usernames: bool = into(),
         /// Time limit for a shutdown [default: 10s]
         #[arg(long, value_name = "TIME", value_parser = Span::parse, allow_hyphen_values = true)]
         grace: Option<Span> => grace: Span = unwrap_or(Span::secs(10)),
-        /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
+        /// Memory limit, as in 512MiB or none [default: 3/4 of the machine's]
         #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
         memory_limit: Option<Limit<u64>>
             => memory_limit: Option<u64> = map_or_else(share, Limit::limit),
@@ -71,16 +71,16 @@ settings! {
         #[command(flatten)]
         #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
         cluster: ClusterArgs,
-        /// Last entries in the journal, a number or none [default: 1000000]
+        /// Entries that the journal keeps, or none [default: 1000000]
         #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
         journal_entries: Option<Limit<u64>>,
-        /// Size of the journal, as in 512MiB or none [default: 2GiB]
+        /// Size limit of the journal, as in 512MiB or none [default: 2GiB]
         #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
         journal_bytes: Option<Limit<u64>>,
         /// Free space of the disk that the server leaves [default: 64MiB]
         #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
         disk_reserve: Option<Limit<u64>>,
-        /// Size of the history, as in 2GiB or none [default: 8GiB]
+        /// Size limit of the history, as in 2GiB or none [default: 8GiB]
         #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
         history_bytes: Option<Limit<u64>>,
         /// When a call is accepted [default: fsync]
@@ -89,10 +89,10 @@ settings! {
         /// Copy the history to PostgreSQL, and read it there
         #[arg(long, value_name = "POSTGRES://…")]
         history: Option<ServerUrl> => history_server: Option<ServerUrl> = into(),
-        /// Oldest message of the history, as in 90d or none [default: none]
+        /// Age limit of messages, as in 90d or none [default: none]
         #[arg(long, value_name = "TIME", value_parser = age, allow_hyphen_values = true)]
         history_age: Option<Limit<Span>>,
-        /// Messages in the history, a number or none [default: 1000000]
+        /// Messages that the history keeps, or none [default: 1000000]
         #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
         history_messages: Option<Limit<u64>>,
         /// Start although acknowledged entries are lost

@@ -119,7 +119,7 @@ function Rooms() {
   return h('section', { class: 'card list', 'aria-labelledby': 'rooms-title' },
     h('h2', { id: 'rooms-title' }, 'Rooms ', h('span', { class: 'tally' }, rooms.length)),
     rooms.length === 0
-      ? h('p', { class: 'empty' }, 'No room is open. Join “lobby”, and there is one.')
+      ? h('p', { class: 'empty' }, 'No room is open. Join “lobby” to open one.')
       : h('ul', null, rooms.map((room) => h(Row, { key: room.room_id, room }))));
 }
 

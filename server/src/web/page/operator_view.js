@@ -35,7 +35,7 @@ function Desk({ it }) {
     h('header', { class: 'room-head' },
       h('div', null,
         h('h1', { tabindex: -1 }, 'Operator'),
-        h('p', { class: 'muted', role: 'status' }, it.stale ?? 'Figures and lists follow by themselves.')),
+        h('p', { class: 'muted', role: 'status' }, it.stale ?? 'Figures and lists update by themselves.')),
       h('button', { class: 'quiet', onClick: signOut }, 'Sign out')),
     h('nav', { class: 'tabs', 'aria-label': 'Lists' },
       Object.entries(LISTS).map(([name, { label }]) => h('button', {
@@ -115,7 +115,7 @@ const mute = (id, name, reason) => button('Mute', name, () => actAtOnce('mute', 
 }));
 
 const ban = (id, name, reason) => button('Ban', name, () => actAtOnce('ban', { user_id: id }, `${isolated(name)} is banned, and out of every room.`, {
-  reason, undo: { what: 'unban', body: { name }, said: `The ban of ${isolated(name)} is lifted. They have to join anew.` },
+  reason, undo: { what: 'unban', body: { name }, said: `The ban of ${isolated(name)} is lifted. They can join again.` },
 }), 'danger');
 
 function Rooms({ data, it }) {

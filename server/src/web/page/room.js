@@ -87,7 +87,7 @@ export function lose(room, why) {
 // A room that the user joined again: what was said before, and what it has not sent, are still there.
 export function resumed(room, before) {
   const { seq, at } = before.log.at(-1) ?? { seq: 0, at: null };
-  const parted = { seq, at, kind: 'told', text: 'You joined again here. What stands above is from before.' };
+  const parted = { seq, at, kind: 'told', text: 'You joined again here. What is above is from before.' };
   room.earlier = [...before.earlier, ...before.log, parted].slice(-LOG);
   room.text = [before.draft.join(''), before.text].filter(Boolean).join(' ');
 }
@@ -211,7 +211,7 @@ const CHANGES = {
   'moderation.kicked'(room, event, me) {
     const mine = event.user.user_id === me;
     told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} put out by an operator: ${event.reason}`);
-    if (mine) room.ended = `An operator put you out: ${event.reason}`;
+    if (mine) room.ended = `An operator removed you: ${event.reason}`;
     gone(room, event.user, me);
   },
   'moderation.closed'(room, event) {

@@ -42,7 +42,7 @@ function about(room) {
 function leave(room) {
   const isPair = room.kind === 'pair';
   const lost = room.ended ? [] : [
-    isPair && 'It ends for both of you, and cannot be taken up again.',
+    isPair && 'It ends for both of you, and cannot be resumed.',
     !isPair && room.members.size === 1 && room.log.length > 0 && 'You are the last one here. The room ends, and nobody who joins it later reads what was said.',
     (room.text.trim() !== '' || room.draft.length > 0) && 'What you wrote and have not sent is lost.',
   ].filter(Boolean);

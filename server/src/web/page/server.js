@@ -29,7 +29,7 @@ const WORDS = {
   unknown_handle: 'The server no longer knows you: join again.',
   already_waiting: 'You are in the queue already.',
   already_chatting: 'You are in a conversation of two: end it before you look for another partner.',
-  address_full: 'Your address has all the users that it may have, and all of them are present. Go on as one of them, sign out as one, or wait until one is away.',
+  address_full: 'Your address has reached its limit of users, and all of them are present. Go on as one of them, sign out as one, or wait until one is away.',
   room_ambiguous: 'You are in several rooms, or in none.',
 };
 

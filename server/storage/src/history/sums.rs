@@ -172,7 +172,7 @@ pub struct Contents {
 }
 
 /// The sentence about a damaged file.
-pub const DAMAGED: &str = "the history is damaged; a start builds it anew from the journal";
+pub const DAMAGED: &str = "the history is damaged; the next start rebuilds it from the journal";
 
 /// What the file has, or what is wrong with it. None if there is no file of this version.
 pub fn contents(path: &Path) -> Option<Result<Contents, String>> {

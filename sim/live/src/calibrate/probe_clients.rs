@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WORDS: &str = "the kettle is on, and the seven o'clock train was nearly on time today";
 
 /// The failure of a measurement beside other participants.
-const BUSY: &str = "another participant waits in its line; take a server of its own for this";
+const BUSY: &str = "another participant waits in its queue; use a separate server";
 
 /// How many times in a row a new room may be needed before the measurement fails.
 const MOVES: usize = 3;

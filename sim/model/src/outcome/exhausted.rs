@@ -29,7 +29,7 @@ chat_types::listed! {
     #[serde(rename_all = "snake_case")]
     TinyWorld {
         /// All users are registered and idle: they enter the queue, are matched, talk and part.
-        Line "line",
+        Queue "queue",
         /// All users are in one named room: they claim its stick, speak under it, and lose it.
         Room "room",
     }

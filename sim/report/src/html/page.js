@@ -123,9 +123,9 @@ function latencySection(run) {
 }
 
 function waitsSection(run) {
-  const plots = [waitPlot('In line for a match', run.charts.queue, run.several_seeds), waitPlot('For the stick', run.charts.stick, run.several_seeds)].filter(Boolean);
+  const plots = [waitPlot('In the queue', run.charts.queue, run.several_seeds), waitPlot('For the stick', run.charts.stick, run.several_seeds)].filter(Boolean);
   const shares = run.shares.map((share) => [share.title, share.jain, share.min ?? '–', share.max, share.mean, share.overtaken ?? '–', share.least ?? '–']);
-  return section('fairness', 'Waits and fairness', plots.length > 0 ? h('div', { class: 'pair' }, plots) : h('p', { class: 'nothing' }, 'Nobody waited in line or for a stick.'),
+  return section('fairness', 'Waits and fairness', plots.length > 0 ? h('div', { class: 'pair' }, plots) : h('p', { class: 'nothing' }, 'Nobody waited in the queue or for a stick.'),
     table('How evenly it was shared', ['Share', '#Jain’s index', '#Min', '#Max', '#Mean', '#Overtaken at most', 'Least served'], shares, 'tight'));
 }
 

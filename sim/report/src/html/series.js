@@ -43,7 +43,7 @@ function seriesCharts(run) {
     { name: 'calls', title: 'Calls of any kind', note: `${grouped(sum(series.calls_offered))} offered, ${grouped(sum(series.calls_answered))} answered`, shown: each, lines: [
       ['offered', 2, 'line', rate(series.calls_offered), perSecond(series.calls_offered)], ['answered', 1, 'line', rate(series.calls_answered), perSecond(series.calls_answered)]] },
     { name: 'users', title: 'Users present', note: `${grouped(sum(series.arrived))} arrived`, shown: whole, lines: [['present', 3, 'steps', level(series.present), at(series.present, whole)]] },
-    { name: 'queue', title: 'Users in line for a match', note: `${grouped(Math.max(0, ...series.in_line))} at most`, shown: whole, lines: [['in line', 4, 'steps', level(series.in_line), at(series.in_line, whole)]] },
+    { name: 'queue', title: 'Users in the queue', note: `${grouped(Math.max(0, ...series.in_line))} at most`, shown: whole, lines: [['in the queue', 4, 'steps', level(series.in_line), at(series.in_line, whole)]] },
     { name: 'refusals', title: 'Refusals', note: `${grouped(sum(series.refused))} of all calls`, shown: each, lines: [['refused', 2, 'line', rate(series.refused), perSecond(series.refused)]] },
   ];
 }

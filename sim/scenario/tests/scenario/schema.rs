@@ -27,7 +27,7 @@ fn the_committed_schema_is_up_to_date() {
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == wanted,
-        "scenarios/schema.json is not what `sim schema` prints; write it anew with UPDATE_SCHEMA=1"
+        "scenarios/schema.json is not what `sim schema` prints; rewrite it with UPDATE_SCHEMA=1"
     );
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::seed::run_seed;
 use Action::{Call, Crash, Deadline, Disconnect, Lost, Reconnect, Retry};
 use TinyCall::{Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send};
-use TinyWorld::{Line, Room};
+use TinyWorld::{Queue, Room};
 use sim_model::history::{ClientEvent, Observer, RunEvent};
 use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_model::protocol::{Code, Read};
@@ -138,7 +138,7 @@ fn correct_paths_have_no_violations() {
         (Room, &left_and_back_before_reading_of_it[..]),
         (Room, &read_of_the_first_stay_in_the_second),
         (Room, &refused_from_memory_after_a_crash),
-        (Line, &away_in_line_and_back_by_a_stream),
+        (Queue, &away_in_line_and_back_by_a_stream),
     ] {
         let blamed = after(world, path).finish().judgement.violations;
         assert!(blamed.is_empty(), "{path:?}: {blamed:?}");

@@ -30,7 +30,7 @@ steps: [{ at: 0s, user: a, do: check }]
 /// The calls of a world, and those whose answers may be lost: whose repetition could show an error.
 const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
     match world {
-        TinyWorld::Line => (
+        TinyWorld::Queue => (
             &[Enter, LeaveQueue, Send, Leave, Block, Check],
             &[Enter, Send, Leave],
         ),
@@ -44,7 +44,7 @@ const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
 /// The calls by which each user of a world is registered.
 pub(super) const fn first_calls(world: TinyWorld) -> &'static [TinyCall] {
     match world {
-        TinyWorld::Line => &[Enter, LeaveQueue],
+        TinyWorld::Queue => &[Enter, LeaveQueue],
         TinyWorld::Room => &[Login],
     }
 }

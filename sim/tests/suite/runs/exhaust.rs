@@ -38,7 +38,10 @@ fn assert_holds(world: TinyWorld, exercised: &str) {
 
 #[test]
 fn the_line_holds_whatever_comes_between() {
-    assert_holds(TinyWorld::Line, "single_match fifo_matching room_lifecycle");
+    assert_holds(
+        TinyWorld::Queue,
+        "single_match fifo_matching room_lifecycle",
+    );
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn the_counts_are_the_same_with_any_number_of_jobs() {
 
 #[test]
 fn one_step_more_reaches_more() {
-    let [near, far] = [2, 3].map(|depth| searched(TinyWorld::Line, depth, 2));
+    let [near, far] = [2, 3].map(|depth| searched(TinyWorld::Queue, depth, 2));
     assert!(far.states > near.states);
     assert_eq!(far.by_depth[..3], near.by_depth[..]);
 }

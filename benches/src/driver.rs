@@ -129,7 +129,7 @@ fn checked(protocol: &str, url: &str) -> Outcome<f64> {
 ///
 /// # Errors
 /// What it said, if it failed.
-fn output(command: &mut Command) -> Outcome<Vec<u8>> {
+pub(crate) fn output(command: &mut Command) -> Outcome<Vec<u8>> {
     let output = command
         .stdin(Stdio::null())
         .stderr(Stdio::piped())

@@ -18,6 +18,7 @@ mod relay;
 mod requests;
 mod server;
 mod streams;
+mod turmoil;
 mod turns;
 mod wire;
 
@@ -45,7 +46,8 @@ Examples:
   cargo xtask load durable            sends with each kind of journal, and without one
   cargo xtask load cluster            sends at members of a cluster, by each door
   cargo xtask load start              a start from a journal of a million commands
-  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s";
+  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
+  cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
 
 /// Measures the real server, built in release, under load.
 #[derive(Debug, Parser)]
@@ -73,6 +75,8 @@ enum LoadCommand {
     Start(durable::StartArgs),
     /// Sends per second of `sim` against a live server, beside those of oha.
     Driver(driver::DriverArgs),
+    /// Message deliveries per second of the virtual world, beside those of turmoil.
+    Turmoil(turmoil::TurmoilArgs),
     /// Serves the echo that `requests` compares with.
     #[command(hide = true)]
     Echo,
@@ -102,6 +106,7 @@ fn run(cli: &Cli) -> Outcome<()> {
             LoadCommand::Cluster(args) => cluster::run(args).await,
             LoadCommand::Start(args) => durable::start(args).await,
             LoadCommand::Driver(args) => driver::run(args).await,
+            LoadCommand::Turmoil(args) => turmoil::run(args),
             LoadCommand::Echo => requests::echo().await,
             LoadCommand::Attack(args) => hostile::attack(args).await,
         }

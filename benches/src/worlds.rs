@@ -9,6 +9,9 @@ use sim_search::seed::run_seed;
 /// Two hundred agents that chat over a network with losses and duplicates.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
 
+/// Agents that chat in pairs, a message every 300 ms, over a network that only adds delay.
+const PAIRS: &str = include_str!("../scenarios/pairs.yaml");
+
 /// A scenario with most of the possible parts.
 const TOUR: &str = include_str!("../../scenarios/crash_restart.yaml");
 
@@ -23,6 +26,24 @@ pub fn chat(seconds: u64) -> Plan {
     let mut plan = parse("chat.yaml", CHAT).expect("the scenario is read by a test");
     plan.duration = Span::secs(seconds);
     plan
+}
+
+/// The chat in pairs, with this many users and virtual seconds.
+///
+/// # Panics
+/// If the scenario is invalid, which its test rules out.
+pub fn pairs(users: u32, seconds: u64) -> Plan {
+    let arrivals = format!("arrival_count: {users}");
+    let written = PAIRS.replace("arrival_count: 40", &arrivals);
+    let mut plan = parse("pairs.yaml", &written).expect("the scenario is read by a test");
+    plan.duration = Span::secs(seconds);
+    plan
+}
+
+/// Runs a plan with all properties, and returns the number of received messages over all receivers.
+pub fn delivered(plan: &Plan) -> u64 {
+    let outcome = run_seed(plan, SEED, &Progress::default(), None);
+    outcome.counts.delivered
 }
 
 /// Runs a plan with all properties, and returns its number of steps. Never inlined, because
@@ -43,7 +64,7 @@ pub fn read() -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{chat, read, run};
+    use super::{chat, delivered, pairs, read, run};
 
     #[test]
     fn the_world_runs_deterministically() {
@@ -51,6 +72,13 @@ mod tests {
         let steps = run(&plan);
         assert!(steps > 1_000, "{steps}");
         assert_eq!(run(&plan), steps);
+    }
+
+    #[test]
+    fn pairs_chat_and_each_message_arrives() {
+        // Each sends a message every 300 ms, except while it waits for its match.
+        let seen = delivered(&pairs(4, 30));
+        assert!((300..=400).contains(&seen), "{seen}");
     }
 
     #[test]

@@ -69,10 +69,11 @@ pub(crate) enum Word {
     /// Build the server as it is shipped, and measure it
     ///
     /// Figures of one run are comparable with one another. `driver` measures the simulator's throughput
-    /// beside oha's (`cargo install --locked oha`). All loads need an idle machine.
+    /// beside oha's (`cargo install --locked oha`). `turmoil` needs no server: it measures the virtual
+    /// world beside another simulator's. All loads need an idle machine.
     #[command(disable_help_flag = true)]
     Load {
-        /// requests, relay, hostile, durable, cluster, start, streams or driver; then its options
+        /// requests, relay, hostile, durable, cluster, start, streams, driver or turmoil; then its options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         what: Vec<String>,
     },

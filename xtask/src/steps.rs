@@ -120,7 +120,13 @@ impl Step {
 }
 
 fn fmt(sh: &Shell) -> Result<()> {
-    Ok(cmd!(sh, "cargo fmt --all --check").run()?)
+    cmd!(sh, "cargo fmt --all --check").run()?;
+    // A separate workspace, because of its dependencies.
+    Ok(cmd!(
+        sh,
+        "cargo fmt --manifest-path benches/turmoil/Cargo.toml --check"
+    )
+    .run()?)
 }
 
 fn clippy(sh: &Shell) -> Result<()> {

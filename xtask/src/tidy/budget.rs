@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::{Finding, Source, finding};
 
 /// The most lines of code of each crate, by its folder.
-const BUDGETS: [(&str, usize); 21] = [
-    ("benches", 2520),
+const BUDGETS: [(&str, usize); 22] = [
+    ("benches", 2560),
+    ("benches/turmoil", 110),
     ("docs/check", 180),
     ("core", 6620),
     ("core/cluster", 1420),

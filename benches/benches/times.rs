@@ -1,5 +1,5 @@
-//! Measures times by criterion, of one command and of one call, with more and more participants. They need
-//! an idle machine, and are comparable only with one another. `cargo xtask bench` counts instructions
+//! Measures times by criterion, of one command and of one call, with more and more participants, and of the
+//! virtual world. They need an idle machine, and are comparable only with one another. `cargo xtask bench` counts instructions
 //! instead, and `cargo xtask load` measures requests to the real server.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,9 @@ use benches::commands::{self, Kind};
 use benches::journalled::Journalled;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population};
+use benches::worlds;
 use chat_core::config::Matching;
-use criterion::Criterion;
+use criterion::{Criterion, Throughput};
 
 /// The allocator of the simulator and of the server.
 #[global_allocator]
@@ -33,6 +34,7 @@ fn main() {
         mixed(&mut criterion, size);
         node(&mut criterion, size);
     }
+    world(&mut criterion);
     criterion.final_summary();
 }
 
@@ -107,4 +109,15 @@ fn node(criterion: &mut Criterion, size: usize) {
         };
         bencher.iter_custom(|times| timed(times, &mut round));
     });
+}
+
+/// The time of the virtual world, with its steps each second.
+fn world(criterion: &mut Criterion) {
+    let plan = worlds::chat(10);
+    let mut group = criterion.benchmark_group("sim");
+    group.throughput(Throughput::Elements(worlds::run(&plan)));
+    group.bench_function("world", |bencher| {
+        bencher.iter(|| worlds::run(black_box(&plan)))
+    });
+    group.finish();
 }

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use chat_types::{Config, Continuity, LastNumbers, Reply, Time};
 
 pub use chat_types::{
-    Call, Caller, Entry, Event, Gap, Implied, Operate, Reader, RequestKey, SecretHash,
-    Ticket,
+    Call, Caller, Entry, Event, Gap, Implied, Operate, Reader, RequestKey, SecretHash, Ticket,
 };
 
 use crate::protocol::{Notice, Outcome, Page, Refusal, Room};

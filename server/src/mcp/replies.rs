@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::listing::EVENTS;
 use super::sessions::{Opening, RETRY, Sessions};
-use crate::guard::{Fault, HttpError, RequestCharge, SMALL_BODY, cost, has_json, status};
+use crate::guard::{RequestCharge, SMALL_BODY, cost, has_json, status};
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
@@ -50,15 +50,18 @@ pub(super) async fn in_words(
     let is_json = has_json(request.headers());
     let (head, body) = request.into_parts();
     let (ends, listens) = (head.method == Method::DELETE, head.method == Method::GET);
-    let session = head.headers.get(SESSION).cloned();
-    let id = session.as_ref().and_then(|id| id.to_str().ok());
+    let session = head.headers.get(SESSION);
+    let (has_session, id) = (session.is_some(), session.and_then(|id| id.to_str().ok()));
     if id.is_some_and(|id| sessions.is_anothers(id, &head)) {
         return unknown_session();
     }
     // The guard has read and limited it.
     let body = kept(to_bytes(body, usize::MAX).await.unwrap_or_default());
     let Some(counted) = counted(&body) else {
-        return too_large();
+        let told = format!(
+            "such a request has at most {MAX_OPENING} bytes here, and counts more for each value"
+        );
+        return error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told);
     };
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
@@ -98,11 +101,7 @@ pub(super) async fn in_words(
         return refused(&refusal);
     }
     match response.status() {
-        // The request that took the session up was refused, or is gone.
-        StatusCode::NOT_FOUND if id.is_some_and(|id| sessions.is_valid(id, &opening)) => {
-            refused(&HttpError::from(Fault::Overloaded).0)
-        }
-        StatusCode::NOT_FOUND if session.is_some() => unknown_session(),
+        StatusCode::NOT_FOUND if has_session => unknown_session(),
         // The content type is right, so the body is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => {
             let told = "the body is not a JSON-RPC message of MCP";
@@ -163,14 +162,6 @@ async fn in_json(response: Response) -> Response {
         }
     }
     answer
-}
-
-/// The answer to a request that opens a session or a stream, and is too large.
-fn too_large() -> Response {
-    let told = format!(
-        "such a request has at most {MAX_OPENING} bytes here, and counts more for each value"
-    );
-    error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 
 /// The answer that explains why no session was opened, with the retry delay.

@@ -11,8 +11,8 @@
 //! one has released everything, so that a fast sequence of openings never exceeds the limit. Half
 //! of the processors at most open sessions at a time, so that other calls go on.
 //!
-//! A session that this process does not have is taken up again by one request, for which the library lets
-//! others with its id wait. So ids are random, and signed with the server's secret: an id is
+//! A session that this process does not have is taken up again by one request, while others with its
+//! id wait until its handshake is over. So ids are random, and signed with the server's secret: an id is
 //! valid after a restart, at another member of a cluster, or after the session gave way. Nothing of a
 //! session is stored. An id is `p` or `e`, a random part, and the signature. `e` says that the client
 //! takes events. The signature is also of the token's owner, whose other tokens are valid for the
@@ -38,14 +38,14 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use serde::Deserialize as _;
 use serde_json::Value;
-use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
+use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source, Turns};
 use server_chat::identity::Secrets;
 use server_chat::refusal::Refusal;
 use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::task;
 use server_storage::lock;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task_local;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::wrappers::ReceiverStream;
@@ -70,6 +70,7 @@ pub(super) struct Sessions {
     known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
     ended: Mutex<VecDeque<SessionId>>,
+    taking_up: Turns<SessionId>,
     pub(super) service: Service,
     pub(super) options: Arc<McpOptions>,
 }
@@ -140,6 +141,7 @@ impl Sessions {
             inner,
             known: Mutex::default(),
             ended: Mutex::default(),
+            taking_up: Turns::default(),
             service,
             options: Arc::clone(options),
         });
@@ -244,11 +246,6 @@ impl Sessions {
         session.ok_or(SessionError::Unknown)
     }
 
-    /// Whether there is a session with this id whose handshake is over.
-    fn is_ready(&self, id: &str) -> bool {
-        self.find(id).is_ok_and(|one| one.ready.is_cancelled())
-    }
-
     /// Whether this session was opened with another bearer token than this request has.
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         // The library answers requests for unknown sessions.
@@ -317,6 +314,21 @@ impl Sessions {
         Ok(holding(ReceiverStream::new(receiver), (busy, held)))
     }
 
+    /// Waits for the handshake of a session: the library passes other messages on at once, and the
+    /// first of a session has to be `initialize`.
+    async fn is_ready(&self, id: &SessionId, session: &Session) -> bool {
+        tokio::select! {
+            biased;
+            () = session.ready.cancelled() => true,
+            () = session.ended.cancelled() => false,
+            // The client of the request that took it up is gone.
+            () = tokio::time::sleep(MAX_WAIT) => {
+                self.end_known(id).await;
+                false
+            }
+        }
+    }
+
     /// Finds the participants of a session that is taken up again, and follows their inboxes, as if
     /// the client had subscribed to them: whether it had is not known, and a hint too many does no
     /// harm.
@@ -373,8 +385,6 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Known<RestoreOutcome<Self::Transport>> {
-        // The client of a request that took it up before was gone too early.
-        self.end_known(&id).await;
         let (transport, session) = self.begin(&id).await?;
         self.follow_again(&session).await;
         Ok(RestoreOutcome::Restored(transport))
@@ -404,10 +414,25 @@ impl SessionManager for Sessions {
         Ok(answer)
     }
 
-    /// Whether the handshake of this session is over: the library passes other messages on at once, and
-    /// the first of a session has to be `initialize`.
+    /// If there is no such session, and the id is valid, this request has the turn to take it up.
     async fn has_session(&self, id: &SessionId) -> Known<bool> {
-        Ok(self.is_ready(id))
+        let opening = Opening::current();
+        loop {
+            if let Ok(session) = self.find(id) {
+                if self.is_ready(id, &session).await {
+                    return Ok(true);
+                }
+                continue;
+            }
+            if !self.is_valid(id, &opening) {
+                return Ok(false);
+            }
+            let turn = self.taking_up.take(Arc::clone(id)).await;
+            if self.find(id).is_err() {
+                *lock(&opening.taking_up) = Some(turn);
+                return Ok(false);
+            }
+        }
     }
 
     /// The answer is sent when the session's place is free, so that the client may open another at
@@ -447,7 +472,10 @@ impl SessionManager for Sessions {
         let session = self.mark(id, &mut message)?;
         let _busy = session.enter();
         self.inner.accept_message(&session.inner, message).await?;
-        session.ready.cancel();
+        if !session.ready.is_cancelled() {
+            session.ready.cancel();
+            lock(&Opening::current().taking_up).take();
+        }
         Ok(())
     }
 
@@ -466,8 +494,7 @@ impl SessionManager for Sessions {
             said.event_id = None;
             said
         });
-        let both: Messages = Box::pin(pushes.merge(said));
-        Ok(both)
+        Ok(Box::pin(pushes.merge(said)))
     }
 
     async fn resume(
@@ -538,7 +565,7 @@ impl SessionStore for Sessions {
     /// The state of a session that this process does not know.
     async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let opening = Opening::current();
-        if !self.is_valid(id, &opening) || self.is_ready(id) {
+        if !self.is_valid(id, &opening) {
             return Ok(None);
         }
         let mut capabilities = ClientCapabilities::default();
@@ -587,6 +614,8 @@ pub(super) struct Opening {
     pub(super) turn: Mutex<Option<OwnedSemaphorePermit>>,
     /// Why no session was opened.
     pub(super) refused: Mutex<Option<Refusal>>,
+    /// The turn to take a session up again, until that is done, or the request is over.
+    pub(super) taking_up: Mutex<Option<OwnedMutexGuard<()>>>,
 }
 
 impl Opening {

@@ -29,6 +29,8 @@ macro_rules! rejects {
     };
 }
 
+// Snapshots and answers of a cluster hold the number of a variant: another order needs another FORMAT in
+// core/src/hub/snapshot.rs.
 rejects! {
     /// The room does not exist, or it ended and is no longer remembered.
     RoomNotFound "room_not_found" "Room not found";

@@ -312,7 +312,7 @@ impl Auditor {
             self.differ(Difference::Decision(decision));
         }
         if let Some(ticket) = ticket {
-            let outcome = answered(owed.outcome);
+            let outcome = outcome_of(owed.outcome);
             let closed = self.in_flight.decided(ticket, owed.caller, outcome, since);
             if let Some(user) = closed {
                 self.pipeline.imply(since, user, Implied::CloseStream);
@@ -537,7 +537,7 @@ fn asks_for(ask: &Call, caller: Option<User>, entry: &Entry) -> bool {
 }
 
 /// What the caller receives for a decision.
-pub(crate) fn answered(decided: Decided) -> Outcome {
+pub(crate) fn outcome_of(decided: Decided) -> Outcome {
     decided.map(Response::Done)
 }
 

@@ -1,4 +1,5 @@
-//! The clients' view of a violation, side by side in virtual time.
+//! The excerpt on the terminal: the clients' view of a violation, as columns of text. `diagram.rs` makes the
+//! diagram of the report.
 
 use chat_types::Span;
 use unicode_width::UnicodeWidthStr as _;

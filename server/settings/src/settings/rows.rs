@@ -1,6 +1,6 @@
 //! The settings of a server, a row for each: its help, its flag, its variable, and what is made of
 //! it. Its key in the file is the name of the row, and is read as its flag is. Its variable has that name,
-//! too.
+//! too. A row without `=>` is read by the `gather` of `journal.rs`, `cluster.rs` or `settings.rs`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

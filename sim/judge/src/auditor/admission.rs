@@ -11,7 +11,7 @@ use sim_model::protocol::{
 use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
 use super::in_flight::{Pending, Stage, Staged, command_of, held_until, is_break, name_of};
-use super::{Auditor, answered, unknown_handle};
+use super::{Auditor, outcome_of, unknown_handle};
 use crate::comparison::Comparison;
 use crate::model::{Checked, Owed, refuse_at, refuse_if};
 
@@ -169,7 +169,7 @@ impl Auditor {
             self.record_sign_of_life(user);
         }
         self.tally.add(Comparison::Repeat);
-        let outcome = answered(owed.outcome);
+        let outcome = outcome_of(owed.outcome);
         let until = held_until(&outcome);
         if until <= self.at {
             return Some(Stage::Owed(outcome, self.at));
@@ -324,7 +324,7 @@ impl Auditor {
                 Some(_) => Earlier::None,
             };
             let refused = Err(Refusal { earlier, ..refusal });
-            let outcome = repeated.map_or(refused, |owed| answered(owed.outcome));
+            let outcome = repeated.map_or(refused, |owed| outcome_of(owed.outcome));
             self.in_flight.decided(ticket, user, outcome, self.at);
         }
     }

@@ -16,6 +16,7 @@ use crate::difference::{Difference, EventPosition, Unsolicited};
 use crate::model::{Event, Inbox, PageLimits, is_ordered, refuse_if};
 
 impl Auditor {
+    /// Judges an answer that leaves the server, by the stage of its call.
     pub(super) fn answered(&mut self, ticket: Ticket, outcome: &Outcome) {
         let Some(call) = self.in_flight.take(ticket) else {
             let unasked = Unsolicited::Answer(outcome.clone());

@@ -11,7 +11,7 @@ use sim_model::protocol::User;
 use sim_model::server::{BatchEntry, Call, Entry, Implied, Ticket};
 
 use super::in_flight::{Pending, Stage, held_until, is_peeking};
-use super::{Auditor, answered};
+use super::{Auditor, outcome_of};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due, EventPosition};
 
@@ -96,7 +96,7 @@ impl Auditor {
             return true;
         }
         let owed = user.and_then(|user| self.repeated(user, ask));
-        owed.is_some_and(|owed| held_until(&answered(owed.outcome)) > self.at)
+        owed.is_some_and(|owed| held_until(&outcome_of(owed.outcome)) > self.at)
     }
 
     /// A record that is no batch begins its way into the log, or ends it. What is due for a batch

@@ -1,5 +1,5 @@
-//! Differences: the protocol's expectation, and the observation. Also these two facts, each in its own
-//! words, for marks in a diagram.
+//! The sentence of each kind of difference: the protocol's expectation, and the observation. Also these two
+//! facts, each in its own words, for marks in a diagram.
 
 use std::sync::Arc;
 

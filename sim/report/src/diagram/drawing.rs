@@ -1,4 +1,5 @@
-//! Draws what the participants of a diagram sent, received and experienced, from the log of a run.
+//! Collects what a diagram shows of its participants from the log of a run: what they sent, received and
+//! experienced. `html/diagram.js` draws it.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Measures times by criterion, of one command and of one call, with more and more participants, and of the
-//! virtual world. They need an idle machine, and are comparable only with one another. `cargo xtask bench` counts instructions
-//! instead, and `cargo xtask load` measures requests to the real server.
+//! Times one command, one call and the virtual world by criterion; the first two with more and more
+//! participants. Times need an idle machine, and are comparable only with one another. `cargo xtask bench`
+//! counts instructions instead, and `cargo xtask load` measures requests to the real server.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -71,7 +71,7 @@ fn one(kind: &Kind, population: &mut Population) -> (Duration, u64) {
     let began = Instant::now();
     let tally = population.handle(black_box(&entries));
     let took = began.elapsed();
-    assert_eq!(tally.refused, 0, "what is timed is what is done");
+    assert_eq!(tally.refused, 0, "{} is refused", kind.name);
     kind.restore(population);
     (took, tally.accepted)
 }

@@ -1,7 +1,6 @@
 //! The programs under load: the real server, and the bare echo.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -66,13 +65,7 @@ impl Server {
     /// # Errors
     /// Why it did not start.
     pub(crate) async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
-        let mut path = std::env::current_exe()?.with_file_name(name);
-        // Cargo puts benches into a folder below that of programs.
-        if !path.exists()
-            && let Some(above) = path.parent().and_then(Path::parent)
-        {
-            path = above.join(name);
-        }
+        let path = std::env::current_exe()?.with_file_name(name);
         let child = Command::new(&path)
             .args(words)
             .stdin(Stdio::null())

@@ -16,7 +16,7 @@ pub(crate) const PROFILE: &str = "release";
 
 /// The profile and packages of each build in the copy. The simulator and the counted benches are
 /// selected together, because one alone would select other features of shared dependencies: and
-/// everything would be built twice.
+/// everything would be built twice, as it is only for a hunt of all mutants.
 pub(crate) const SELECTED: [&str; 7] = [
     "--profile",
     PROFILE,

@@ -73,7 +73,9 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
     lines.extend(shown.into_iter().map(difference));
     if !rest.is_empty() {
         let counted = plural(rest.len() as u64, "count");
-        let words = format!("{counted} of checks and reached points, which are not judged");
+        let words = format!(
+            "{counted} of checks and reached points, of which no change is better or worse"
+        );
         lines.push(Line::new().with(Style::Faint, &words));
     }
     lines.extend(scenario.wall.map(|wall| speed(wall, noise)));

@@ -59,7 +59,7 @@ impl CalibrateArgs {
     }
 }
 
-/// The largest number of loads, which a page can show.
+/// The largest number of loads.
 const MOST_LOADS: usize = 16;
 
 /// Checks rules that clap cannot express.

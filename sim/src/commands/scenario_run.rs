@@ -169,9 +169,9 @@ fn tell_shrunk(run: &mut FinishedRun) {
     });
 }
 
-/// Repeats the run of the first violation, or of the first crossed threshold, or of the first seed, and
-/// adds what only that shows: an excerpt, figures over time, lanes of users, and drawings. Shrinks
-/// the first violation.
+/// Repeats one run: that of the first violation, else of the first crossed threshold, else of the first
+/// seed. Adds what only a repetition shows: an excerpt, figures over time, lanes of users, and drawings.
+/// Shrinks the first violation.
 ///
 /// # Errors
 /// The run has no user to follow.

@@ -166,8 +166,8 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
         none_of(&coverage::check(sh, &all)?)?;
     }
     let copy = WorkspaceCopy::refresh(sh)?;
-    // A hunt compiles more than it simulates: less is optimised, in smaller units that are compiled again only if
-    // they changed.
+    // A hunt spends more time compiling than simulating. So it optimises less, in small units: only changed ones
+    // are compiled again.
     copy.sh.set_var("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     copy.sh.set_var("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64");
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);

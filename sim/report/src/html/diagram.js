@@ -83,7 +83,7 @@ function diagramView(diagram) {
     zoomed.textContent = `${Math.round(state.zoom * 100)} %`;
     const labels = labelPlaces(shown, place);
     groups = shown.map((event, i) => eventGroup(diagram, event, i, place));
-    texts = shown.map((event, i) => (labels[i] === null ? null : eventLabel(event, place, labels[i])));
+    texts = shown.map((event, i) => (labels[i] === null ? null : eventLabel(event, i, place, labels[i])));
     canvas.replaceChildren(
       ...laneLines(diagram, place, pad), ...diagram.bands.map((band) => bandGroup(diagram, band, place)),
       ...rules(diagram, place), ...scale.gaps.map((gap) => gapMark(gap, place, pad)), ...groups, ...texts.filter(Boolean), ...factMarks(diagram, place));
@@ -152,7 +152,7 @@ function diagramView(diagram) {
   };
 
   const indexOf = (target) => {
-    const group = target instanceof Element ? target.closest('.event') : null;
+    const group = target instanceof Element ? target.closest('.event, .label') : null;
     return group ? Number(group.dataset.index) : null;
   };
   canvas.addEventListener('pointerover', (event) => {
@@ -318,7 +318,7 @@ function labelPlaces(shown, place) {
   return places;
 }
 
-// What an event is, as classes of its shapes and of its label.
+// The classes of an event, for its shapes and for its label.
 const classes = (event, kind) => [kind, event.kind, event.fate, event.copy ? 'copy' : '', event.blamed ? 'blamed' : '', event.named ? 'named' : ''].filter(Boolean).join(' ');
 
 function eventGroup(diagram, event, i, place) {
@@ -327,13 +327,13 @@ function eventGroup(diagram, event, i, place) {
 }
 
 // The label is apart from the shapes: all labels are above all arrows, so that none is struck through.
-function eventLabel(event, place, y) {
+function eventLabel(event, i, place, y) {
   const x = place.x(event.lane), server = place.x(place.server);
   const isPoint = event.kind === 'point';
   // A point's label is outside of its lane, an arrow's beside its arrow.
   const toward = (event.lane < place.server) === isPoint ? -1 : 1;
   const most = isPoint ? Math.floor((place.lane / 2 - 12) / 5.9) + (event.lane === place.server ? 8 : 0) : Math.floor((Math.abs(server - x) - 20) / 5.7);
-  return s('text', { class: classes(event, 'label'), x: x + toward * (isPoint ? 9 : 8), y, 'text-anchor': toward > 0 ? 'start' : 'end' },
+  return s('text', { class: classes(event, 'label'), 'data-index': i, 'aria-hidden': 'true', x: x + toward * (isPoint ? 9 : 8), y, 'text-anchor': toward > 0 ? 'start' : 'end' },
     event.blamed && !isPoint ? '✗ ' : null, short((event.copy ? '2nd copy: ' : '') + event.label, most));
 }
 

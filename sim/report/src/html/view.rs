@@ -61,7 +61,7 @@ fn head(run: &FinishedRun) -> Value {
         "personas": personas(run),
         "server": server(&run.plan),
         "network": network(&run.plan),
-        // Everything on the page that depends on the machine.
+        // All that depends on the machine is in this text.
         "wall": speed(result),
         "trace_hash": result.trace_hash,
         "live": live,

@@ -37,7 +37,7 @@ fn assert_holds(world: TinyWorld, exercised: &str) {
 }
 
 #[test]
-fn the_line_holds_whatever_comes_between() {
+fn the_queue_holds_whatever_comes_between() {
     assert_holds(
         TinyWorld::Queue,
         "single_match fifo_matching room_lifecycle",

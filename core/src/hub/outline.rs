@@ -1,5 +1,5 @@
-//! The shape of the state without its contents. Searches for new states compare it. Each view walks
-//! the whole state; commands cost no more because of it.
+//! The shape of rooms, and of participants beside what operators see of them. Searches for new states
+//! compare it. Each view walks the whole state; commands cost no more because of it.
 
 use chat_types::{
     Attendance, EndReason, LastNumbers, ParticipantView, RoomId, Time, TimerKind, UserId,

@@ -157,8 +157,8 @@ impl Judge {
         Self::by(Method::Audit(Box::new(Auditor::of_journal(plan))), plan)
     }
 
-    /// A judge of a run by the clients' histories; and if after the run it observes the entries of
-    /// the server's journal, by these. Then the run began at this instant of the server's clock.
+    /// A judge by the clients' histories. With `began`, the start of the run by the server's clock, it also
+    /// judges by the entries of the journal, which it observes after the run.
     #[must_use]
     pub fn live(plan: &Plan, began: Option<Time>) -> Self {
         let live = Live {

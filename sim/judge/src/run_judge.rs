@@ -21,7 +21,7 @@ pub struct RunJudge {
 /// The outcome of one seed's run.
 #[derive(Clone, Debug)]
 pub struct SeedOutcome {
-    /// The run.
+    /// What the world or the live driver recorded of the run.
     pub ran: WorldOutcome,
     /// The result of each judged property, by name.
     pub properties: BTreeMap<&'static str, PropertyResult>,

@@ -22,7 +22,7 @@ pub use outcome::{Decided, Outcome, Refusal};
 pub struct Agent(pub u32);
 
 impl Agent {
-    /// Its item among those of all virtual users, which grow to have one.
+    /// The item of this user in a list with one for each user. Extends the list if it is too short.
     pub fn item_of<T: Default>(self, items: &mut Vec<T>) -> &mut T {
         let index = self.0 as usize;
         if index >= items.len() {

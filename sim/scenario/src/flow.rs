@@ -259,7 +259,8 @@ impl Form for Step {
             return Err(unknown_verb(place, verb));
         };
         let nothing = nothing(place);
-        let value = value.or((row.alone)().then_some(&nothing)).ok_or_else(|| {
+        let value = value.or_else(|| (row.alone)().then_some(&nothing));
+        let value = value.ok_or_else(|| {
             place.wrong(
                 format!("`{verb}` needs a value"),
                 format!("write for example `{verb}: {}`", (row.example)()),

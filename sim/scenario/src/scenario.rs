@@ -296,7 +296,8 @@ fn keys(plan: &Plan) -> ScenarioKeys {
     }
 }
 
-/// Writes a key. Phases, steps and faults have one line each; beside steps stand notes in a column.
+/// Writes a key. Phases, steps and faults have one line each; the note of a step follows it, in a
+/// column.
 /// Personas and thresholds have one line for each of their keys. All else is on one line.
 fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
     // Writing to a string cannot fail.

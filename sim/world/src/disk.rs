@@ -218,7 +218,7 @@ impl Disk {
         self.covered > Position(0)
     }
 
-    /// Has the append in progress at a crash, which nobody was notified of. It was written `at` this time.
+    /// Writes the batch that was in flight at a crash, of which nobody was notified. It was written `at` this time.
     pub(crate) fn keep_unsynced(&mut self, batch: Vec<Entry>, at: Time) {
         if self.keeps_entries && !batch.is_empty() {
             self.decided.resize(self.decided.len() + batch.len(), None);

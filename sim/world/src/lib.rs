@@ -3,13 +3,13 @@
 //! Everything that happens is an event of the queue, ordered by time and then by the order of
 //! scheduling. One step handles one event. Only events advance time.
 //!
-//! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
-//! and streams between clients and server. `clients.rs` is the users' side, `traffic.rs` and
-//! `streams.rs` are what is between. `network.rs` says what becomes of each packet, and `race_schedule.rs`
-//! perturbs their order. `host.rs`
-//! drives a node and tells what it does, `server.rs` gives it a disk and service times, and `cluster.rs` has
-//! several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
-//! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
+//! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers and streams
+//! between clients and server, in a `slab.rs`. `clients.rs` is the users' side, `traffic.rs` and `streams.rs`
+//! are what is between. `network.rs` says what becomes of each packet, and `race_schedule.rs` perturbs their
+//! order. `host.rs` drives a node and tells what it does, `server.rs` gives it a disk and service times, and
+//! `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds
+//! faults after turns of a recipe. `script.rs` performs the steps form, `observers.rs` passes on all records,
+//! and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod branch;

@@ -2,7 +2,7 @@
 
 use chat_types::Ticket;
 
-/// The place of a ticket's entry in the table.
+/// The place of a ticket's value.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the lower half of the number"

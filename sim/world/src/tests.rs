@@ -16,6 +16,7 @@ use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::outcome::{Point, Stuck};
 use sim_model::plan::{Delivery, Race, Schedule};
 use sim_model::protocol::{Body, EndReason};
+use sim_model::server::Entry;
 use sim_scenario::parse;
 
 const STORM: &str = "
@@ -58,6 +59,19 @@ fn a_seed_determines_its_history() {
     let plan = storm();
     assert_eq!(hash(&plan, 1), hash(&plan, 1));
     assert_ne!(hash(&plan, 1), hash(&plan, 2));
+}
+
+#[test]
+fn the_server_draws_by_the_seed_of_the_run() {
+    let mut drawn_by = Vec::new();
+    watched(&storm(), 3, |event| {
+        if let RunEvent::Server(_, ServerRecord::Committed { entry, .. }) = event
+            && let Entry::Started { seed, .. } = entry
+        {
+            drawn_by.push(*seed);
+        }
+    });
+    assert_eq!(drawn_by, [3]);
 }
 
 #[test]

@@ -244,8 +244,8 @@ impl Pipeline {
     }
 }
 
-/// Whether the entry is the expected one, whichever version of the server wrote its own under
-/// whichever seed.
+/// Whether the entry is the expected one. The version and the seed in the server's own entries are not
+/// compared.
 pub(super) fn is_owed(owed: Option<&BatchEntry>, seen: &BatchEntry) -> bool {
     let (Some(BatchEntry::Own(owed)), BatchEntry::Own(seen)) = (owed, seen) else {
         return owed == Some(seen);

@@ -218,7 +218,7 @@ phrases! {
     }
 
     Ban {
-        Self { measure, at, reason, .. } => measure, " (at ", at, ", for ", reason, ")";
+        Self { measure, at, by, reason } => measure, " by ", by, " (at ", at, ", for ", reason, ")";
     }
 
     Measure {

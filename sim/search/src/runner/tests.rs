@@ -7,8 +7,8 @@ use chat_types::Span;
 use sim_judge::metrics::Metrics;
 use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey, RunEvent};
 use sim_model::outcome::{
-    Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
-    UserOutcome, Verdict, Violation, WorldOutcome,
+    Counts, Interrupt, Point, PropertyResult, RunResult, START, Summary, Tally, ThresholdResult,
+    Timeline, UserOutcome, Verdict, Violation, WorldOutcome, judge,
 };
 use sim_model::protocol::{Agent, CallId, Command, EnterQueue, Op, User};
 use sim_model::user_name::UserName;
@@ -241,4 +241,35 @@ fn a_threshold_that_one_seed_crosses_counts() {
     crossed.seed = Some(3);
     let thresholds = summary(seeds(1, 5, 2), &run).result.thresholds;
     assert_eq!(thresholds, [crossed]);
+}
+
+#[test]
+fn a_silent_run_and_one_without_an_expected_point_are_unjudged() {
+    let verdict = |more: &str, accepted: u64, reached: u64| {
+        let text = format!(
+            "name: said\nduration: 1s\nphases: [{{ name: all, duration: 1s, arrival_count: 1 }}]\n\
+             scenarios: [{{ name: one, flow: [login, {{ send: {{ length: 4 }} }}] }}]\n{more}"
+        );
+        let plan = parse("said.yaml", &text).expect("it is valid");
+        let mut result = RunResult::default();
+        result.counts.accepted = accepted;
+        result.sometimes = BTreeMap::from([("match".to_owned(), reached)]);
+        let held = PropertyResult {
+            held: Some(true),
+            checks: 1,
+            unjudged: 0,
+        };
+        result.properties = BTreeMap::from([("room_order".to_owned(), held)]);
+        (result.rest.held, result.left_out.held) = (true, true);
+        judge(&plan, &result)
+    };
+    let expected = "expect_sometimes: [match]";
+    assert_eq!(
+        verdict("", 0, 0),
+        Verdict::Unjudged,
+        "no message was accepted"
+    );
+    assert_eq!(verdict("", 1, 0), Verdict::Pass);
+    assert_eq!(verdict(expected, 1, 0), Verdict::Unjudged, "no match");
+    assert_eq!(verdict(expected, 0, 1), Verdict::Pass);
 }

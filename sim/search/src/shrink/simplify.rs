@@ -124,7 +124,14 @@ impl Shrinker<'_> {
             }
             for index in (0..steps(plan)).rev() {
                 // Some simplifications remove one part at a time.
-                while self.attempt(plan, |plan| simplify(&mut script_mut(plan).1[index])) {}
+                loop {
+                    let mut one = script_mut(plan).1[index].clone();
+                    simplify(&mut one);
+                    let is_simpler = one != script_mut(plan).1[index];
+                    if !is_simpler || !self.attempt(plan, |plan| script_mut(plan).1[index] = one) {
+                        break;
+                    }
+                }
             }
         }
         for simplify in FOR_ALL {
@@ -135,7 +142,7 @@ impl Shrinker<'_> {
         self.lower_milestones(plan);
     }
 
-    /// Simplifies every step at once.
+    /// Simplifies every step at once. Returns whether that was kept.
     fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
         self.attempt(plan, |plan| {
             script_mut(plan).1.iter_mut().for_each(simplify)

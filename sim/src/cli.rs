@@ -127,7 +127,7 @@ pub struct RunArgs {
     /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Trace or draw only user_7, penpal#12 or room_3
+    /// Trace only user_7, penpal#12 or room_3; draw a user
     #[arg(long, value_name = "USER|ROOM")]
     pub follow: Option<String>,
     /// Do not shrink a run that fails

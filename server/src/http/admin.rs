@@ -1,6 +1,6 @@
 //! `/admin/…`: the views of operators, which are counts and lists in pages, and their actions.
-//! Every action, even a refused one, is a journal entry with the operator's name and a reason, and is
-//! logged.
+//! Every action, even a refused one, is a journal entry with the operator's name, and is logged. Every
+//! one but `unmute` and `unban` needs a reason.
 //!
 //! The core knows addresses only as hashes. A mute or a ban of an address, and its end, take the
 //! address itself or the hash from the lists of participants and of bans.

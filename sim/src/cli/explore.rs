@@ -18,7 +18,7 @@ pub struct ExploreArgs {
     /// Scenario files, taken in turn
     #[arg(value_name = "FILE", required_unless_present = "flows")]
     pub files: Vec<PathBuf>,
-    /// Also draw everyday flows; the default without FILE
+    /// Also draw everyday flows; alone, no FILE is needed
     #[arg(long)]
     pub flows: bool,
     /// How many seeds to try in all

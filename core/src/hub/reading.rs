@@ -2,7 +2,7 @@
 
 use chat_types::{
     Address, Answer, Attendance, Ban, Epoch, Event, Floor, Measure, MeasurePlace, MeasureTarget,
-    MemberView, Notice, Page, Report, RoomId, RoomSeq, SecretHash, Seq, Time, UserId, Who,
+    MemberView, Notice, Page, Read, Report, RoomId, RoomSeq, SecretHash, Seq, Time, UserId, Who,
 };
 use std::sync::Arc;
 
@@ -193,6 +193,42 @@ impl Hub {
         Some((inbox.end, inbox.delivered))
     }
 
+    /// The answer to the participant's read at `now`. A check is answered at once, and without a
+    /// place from the beginning of the inbox.
+    ///
+    /// # Errors
+    /// `unknown_handle`, `invalid_cursor`, or those of resolving the room.
+    pub fn answer(&self, user: UserId, now: Time, read: Read) -> Outcome<Answer> {
+        Ok(match read {
+            Read::Check { after, max, .. } => Answer::Page {
+                page: self.read_inbox(user, after.unwrap_or_default(), max)?,
+                notices: self.read_notices(user, now),
+            },
+            Read::Members { room } => {
+                let room = self.resolve_for(user, room)?;
+                let members = self.read_members(room);
+                Answer::Members { room, members }
+            }
+            Read::History {
+                room,
+                before,
+                limit,
+            } => {
+                let room = self.resolve_for(user, room)?;
+                let (messages, more) = self.read_history(user, room, before, limit);
+                Answer::History {
+                    room,
+                    messages,
+                    more,
+                }
+            }
+            Read::Mood => {
+                let (stress, boss_alert) = self.mood(user, now).ok_or(Reject::UnknownHandle)?;
+                Answer::Mood { stress, boss_alert }
+            }
+        })
+    }
+
     /// Reads the participant's inbox after `after`, at most `max` events.
     ///
     /// # Errors
@@ -223,41 +259,31 @@ impl Hub {
         notices
     }
 
-    /// The room's members, for a member.
-    ///
-    /// # Errors
-    /// Those of resolving the room.
-    pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Outcome<Answer> {
-        let room = self.resolve_for(user, room)?;
-        let members = self.room(room).members.iter().filter_map(|member| {
-            let who = Arc::clone(self.who_is(member.user)?);
-            let presence = self.presence_of(member.user)?;
+    /// The room's members, in the order of their ids.
+    #[must_use]
+    pub fn read_members(&self, room: RoomId) -> Vec<MemberView> {
+        let members = self.rooms.get(&room).map_or(&[][..], |room| &room.members);
+        let members = members.iter().filter_map(|member| {
             Some(MemberView {
-                who,
+                who: Arc::clone(self.who_is(member.user)?),
                 since: member.since,
-                presence,
+                presence: self.presence_of(member.user)?,
             })
         });
-        Ok(Answer::Members {
-            room,
-            members: members.collect(),
-        })
+        members.collect()
     }
 
-    /// The room's messages before `before`, newest last: at most `limit`, and no more than one
-    /// answer may hold. Messages of a participant that the reader blocked, or that blocked the
-    /// reader, are left out.
-    ///
-    /// # Errors
-    /// Those of resolving the room.
+    /// The live room's messages before `before`, newest last: at most `limit`, and no more than one
+    /// answer may hold; and whether there are older ones. Messages of a participant that the reader
+    /// blocked, or that blocked the reader, are left out.
+    #[must_use]
     pub fn read_history(
         &self,
         user: UserId,
-        room: Option<RoomId>,
+        room: RoomId,
         before: Option<RoomSeq>,
         limit: usize,
-    ) -> Outcome<Answer> {
-        let room = self.resolve_for(user, room)?;
+    ) -> (Vec<Arc<Event>>, bool) {
         let wanted = |event: &&Arc<Event>| {
             before.is_none_or(|before| event.room_seq < before)
                 && !matches!(&event.body, chat_types::Body::Message { sender, .. }
@@ -268,14 +294,14 @@ impl Hub {
         let mut messages = self.page_limits(limit).of(newest.clone());
         let more = newest.nth(messages.len()).is_some();
         messages.reverse();
-        Ok(Answer::History {
-            room,
-            messages,
-            more,
-        })
+        (messages, more)
     }
 
-    fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Outcome<RoomId> {
+    /// The live room that the participant's read means.
+    ///
+    /// # Errors
+    /// `unknown_handle`, or those of resolving the room.
+    pub fn resolve_for(&self, user: UserId, room: Option<RoomId>) -> Outcome<RoomId> {
         self.users.get(&user).ok_or(Reject::UnknownHandle)?;
         self.resolve(user, room)
     }

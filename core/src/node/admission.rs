@@ -47,10 +47,7 @@ impl Node {
                         self.peek(now, ticket, user, (after, max))
                     }
                     // A reader id gives access to the inbox alone.
-                    (
-                        Reader::ReaderId(_),
-                        Read::Members { .. } | Read::History { .. } | Read::Mood,
-                    ) => Err(Reject::UnknownHandle),
+                    (Reader::ReaderId(_), _) => Err(Reject::UnknownHandle),
                 }
             }
             Call::OpenStream { reader, after } => {

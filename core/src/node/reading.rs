@@ -19,22 +19,10 @@ impl Node {
         if self.hub.wants_seen(user, now) {
             self.acknowledgements.see(now, user);
         }
-        let answer = match read {
-            Read::Check { after, wait, max } => {
-                return self.check(now, ticket, user, (after, wait, max));
-            }
-            Read::Members { room } => self.hub.read_members(user, room)?,
-            Read::History {
-                room,
-                before,
-                limit,
-            } => self.hub.read_history(user, room, before, limit)?,
-            Read::Mood => {
-                let mood = self.hub.mood(user, now);
-                let (stress, boss_alert) = mood.ok_or(Reject::UnknownHandle)?;
-                Answer::Mood { stress, boss_alert }
-            }
-        };
+        if let Read::Check { after, wait, max } = read {
+            return self.check(now, ticket, user, (after, wait, max));
+        }
+        let answer = self.hub.answer(user, now, read)?;
         self.reply(ticket, Ok(Response::Read(answer)));
         Ok(())
     }
@@ -101,9 +89,10 @@ impl Node {
     ) -> Outcome<()> {
         let (after, _, known) = self.cursor(user, after)?;
         let start = after.unwrap_or_else(|| self.acknowledgements.delivered(user, known));
-        let page = self.hub.read_inbox(user, start, max.max(1))?;
-        let notices = self.hub.read_notices(user, now);
-        self.reply(ticket, Ok(Response::Read(Answer::Page { page, notices })));
+        let (after, wait, max) = (Some(start), Span::ZERO, max.max(1));
+        let check = Read::Check { after, wait, max };
+        let answer = self.hub.answer(user, now, check)?;
+        self.reply(ticket, Ok(Response::Read(answer)));
         Ok(())
     }
 
@@ -141,14 +130,11 @@ impl Node {
 
     pub(super) fn answer_check(&mut self, now: Time, user: UserId, waiting: &Waiting) {
         // Events that were acknowledged meanwhile are not read again.
-        let outcome = self
-            .hub
-            .read_inbox(user, waiting.start, waiting.max)
-            .map(|page| {
-                self.acknowledgements.deliver(now, user, page.cursor);
-                let notices = self.hub.read_notices(user, now);
-                Response::Read(Answer::Page { page, notices })
-            });
-        self.reply(waiting.ticket, outcome);
+        let (after, wait, max) = (Some(waiting.start), Span::ZERO, waiting.max);
+        let answer = self.hub.answer(user, now, Read::Check { after, wait, max });
+        if let Ok(Answer::Page { page, .. }) = &answer {
+            self.acknowledgements.deliver(now, user, page.cursor);
+        }
+        self.reply(waiting.ticket, answer.map(Response::Read));
     }
 }

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::path::Path;
 
 use chat_core::{
-    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Reject, Reply,
+    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Read, Reject, Reply,
     RoomId, RoomSeq, Seq, Span, Time, UserId, mix,
 };
 
@@ -259,6 +259,7 @@ impl ScriptRun {
         let hub = &self.hub;
         let before = hub.digest();
         let user = || script::participant(actor, &|name| self.users.get(name).copied());
+        let answer = |read| hub.answer(user(), self.at, read).map(answered);
         let answer = match (actor, words.peek()) {
             ("reports", _) => return Some(self.reports()),
             ("bans", _) => return Some(self.bans()),
@@ -271,20 +272,20 @@ impl ScriptRun {
             }
             (_, "users") => {
                 let room = words.number("room").map(RoomId);
-                hub.read_members(user(), room).map(answered)
+                answer(Read::Members { room })
             }
             (_, "history") => {
                 let room = words.number("room").map(RoomId);
                 let before = words.number("before").map(RoomSeq);
                 let limit = words.number("limit").unwrap_or(usize::MAX);
-                let history = hub.read_history(user(), room, before, limit);
-                history.map(answered)
+                answer(Read::History {
+                    room,
+                    before,
+                    limit,
+                })
             }
             (_, "notices") => Ok(self.notices(user())),
-            (_, "mood") => {
-                let (stress, boss) = hub.mood(user(), self.at).expect("registered");
-                Ok(format!("stress {stress}, boss {boss}"))
-            }
+            (_, "mood") => answer(Read::Mood),
             _ => return None,
         };
         words.next();

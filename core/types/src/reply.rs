@@ -186,6 +186,17 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The room that the answer describes.
+    #[must_use]
+    pub const fn room(&self) -> Option<RoomId> {
+        match self {
+            Self::Members { room, .. } | Self::History { room, .. } => Some(*room),
+            Self::Page { .. } | Self::Mood { .. } => None,
+        }
+    }
+}
+
 /// A transient notice: it has no place in the room's order and in inboxes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {

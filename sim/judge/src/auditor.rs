@@ -19,7 +19,7 @@ use chat_types::{Config, Continuity, Time};
 use rustc_hash::FxHashMap;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Code, Decided, OpKind, Outcome, Refusal, Reply, Response, Room, User};
+use sim_model::protocol::{Code, Decided, Outcome, Refusal, Reply, Response, Room, User};
 use sim_model::server::{BatchEntry, Call, Entry, Implied, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
@@ -394,7 +394,7 @@ impl Auditor {
     fn count_decision(&mut self, entry: &Entry, owed: &Decided, repeated: bool) {
         match entry {
             Entry::Call { command, .. } => {
-                self.tally.add(Comparison::decision(OpKind::of(command)));
+                self.tally.add(Comparison::decision(command));
                 if repeated {
                     self.tally.add(Comparison::Repeat);
                 }

@@ -1,7 +1,7 @@
 //! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
 //! follow from the counts.
 
-use sim_model::protocol::{Body, OpKind};
+use sim_model::protocol::{Body, Command};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,21 +108,20 @@ impl ComparisonCounts {
 }
 
 impl Comparison {
-    /// The kind of a decision on a call.
-    pub(crate) const fn decision(call: OpKind) -> Self {
-        match call {
-            OpKind::EnterQueue | OpKind::LeaveQueue => Self::Queue,
-            OpKind::Login => Self::Login,
-            OpKind::Send | OpKind::Push => Self::Speech,
-            OpKind::Append | OpKind::Undo => Self::Draft,
-            OpKind::TalkingStick | OpKind::Reset => Self::Claim,
-            OpKind::LeaveChat | OpKind::Unregister => Self::Leave,
-            OpKind::Typing => Self::Typing,
-            OpKind::Block | OpKind::Unblock | OpKind::Report => Self::Moderation,
-            OpKind::Break => Self::Break,
-            OpKind::Mood => Self::Mood,
-            OpKind::Check => Self::Page,
-            OpKind::History | OpKind::ListUsers => Self::Answer,
+    /// The kind of a decision on a command.
+    pub(crate) const fn decision(command: &Command) -> Self {
+        match command {
+            Command::EnterQueue(_) | Command::LeaveQueue => Self::Queue,
+            Command::Login { .. } => Self::Login,
+            Command::SendMessage { .. } | Command::Push { .. } => Self::Speech,
+            Command::Append { .. } | Command::Undo { .. } => Self::Draft,
+            Command::TalkingStick { .. } | Command::Reset { .. } => Self::Claim,
+            Command::LeaveChat { .. } | Command::Unregister => Self::Leave,
+            Command::Typing { .. } => Self::Typing,
+            Command::BlockUser { .. }
+            | Command::UnblockUser { .. }
+            | Command::ReportUser { .. } => Self::Moderation,
+            Command::TakeBreak { .. } => Self::Break,
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::names::Names;
 use super::target::Protocol;
-use sim_model::protocol::{Command, Op, Read, Room};
+use sim_model::protocol::{Command, Op, OpKind, Read, Room};
 
 /// One attempt of a call to the server.
 #[derive(Clone, Debug)]
@@ -75,17 +75,17 @@ impl Ask {
             Op::Command(Command::Append { text, .. }) => vec![("text", json!(text))],
             Op::Command(Command::ReportUser { reason, .. }) => vec![("reason", json!(reason))],
             Op::Command(Command::TakeBreak { excuse, .. }) => vec![("excuse", json!(excuse))],
-            Op::Read { read, .. } => match *read {
-                Read::Check { after, wait, .. } => vec![
+            Op::Read { read, .. } => match (*read, wait_key) {
+                (Read::Check { after, wait, .. }, key) => vec![
                     ("after", json!(after.map(|after| after.0))),
-                    (wait_key, json!(wait.as_secs())),
+                    (key, json!(wait.as_secs())),
                 ],
-                Read::History { before, limit, .. } => vec![
+                (Read::History { before, limit, .. }, _) => vec![
                     ("before", json!(before.map(|before| before.0))),
                     ("limit", json!(limit)),
                 ],
-                Read::Members { .. } => vec![("limit", json!(ALL_MEMBERS))],
-                Read::Mood => Vec::new(),
+                (Read::Members { .. }, _) => vec![("limit", json!(ALL_MEMBERS))],
+                _ => Vec::new(),
             },
             _ => Vec::new(),
         };
@@ -104,10 +104,7 @@ pub(super) fn route(ask: &Ask) -> Cow<'static, str> {
         Op::Command(Command::Login { .. }) if ask.handle.is_none() => "/register".into(),
         Op::Command(Command::SendMessage { .. }) => "/send".into(),
         Op::Command(Command::TalkingStick { .. }) => "/talking_stick".into(),
-        Op::Read {
-            read: Read::Check { .. },
-            ..
-        } => "/check_event".into(),
+        _ if ask.op.kind() == OpKind::Check => "/check_event".into(),
         _ => format!("/tools/{}", ask.op.tool()).into(),
     }
 }

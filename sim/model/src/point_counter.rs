@@ -251,7 +251,7 @@ impl PointCounter {
                 self.reach_if(!messages.is_empty(), Point::HistoryRead);
             }
             Response::Read(Answer::Members { .. }) => self.tally.reach(Point::UsersListed),
-            Response::Read(Answer::Page { .. }) | Response::Streaming => {}
+            Response::Read(_) | Response::Streaming => {}
         }
     }
 

@@ -1,10 +1,12 @@
-//! Records in a few words, for people.
+//! Records in a few words, for people; and outcomes in a number, for the trace hash.
 
 use std::sync::Arc;
 
+use chat_types::mix_bytes;
+
 use crate::history::{ClientEvent, WorldRecord, server_name};
 use crate::protocol::{
-    Answer, Body, Command, InboxEvent, Op, Outcome, Reply, Response, User, WasWaiting, Who,
+    Answer, Body, Command, InboxEvent, Op, Outcome, Reply, Response, Room, User, WasWaiting, Who,
 };
 
 /// The mark of what is as it should be; that of what broke is another.
@@ -103,6 +105,42 @@ pub fn response_words(response: &Response) -> String {
         Response::Read(Answer::Members { members, .. }) => format!("{} members", members.len()),
         Response::Read(Answer::Mood { stress, boss_alert }) => mood_words(*stress, *boss_alert),
         Response::Streaming => "streaming".to_owned(),
+    }
+}
+
+/// The outcome as a number, for the trace hash.
+#[must_use]
+pub fn outcome_word(outcome: &Outcome) -> u64 {
+    let mood = |stress: u8, boss_alert: u8| (u64::from(stress) << 8) ^ u64::from(boss_alert);
+    let list = |room: Room, length: usize| (room.0 << 32) ^ ((length as u64) << 8);
+    match outcome {
+        Err(refusal) => mix_bytes(9, refusal.code.as_bytes()),
+        Ok(Response::Done(reply)) => match reply {
+            Reply::Sent { room, room_seq, .. } => (room.0 << 32) ^ room_seq.0 ^ 1,
+            Reply::Stick { epoch, place, .. } => (epoch.0 << 32) ^ u64::from(*place) ^ 2,
+            Reply::Matched { room, partner, .. } => (room.0 << 32) ^ partner.id.0 ^ 3,
+            Reply::Waiting { position, .. } => (u64::from(*position) << 8) ^ 5,
+            Reply::LoggedIn { user, room } => (room.0 << 32) ^ user.0 ^ 6,
+            Reply::Draft { length, .. } => (u64::from(*length) << 8) ^ 7,
+            Reply::LeftQueue { .. } | Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => 8,
+            Reply::OnBreak {
+                user,
+                stress,
+                boss_alert,
+                flavour,
+                ..
+            } => {
+                let mood = mood(*stress, *boss_alert) << 16;
+                (user.0 << 32) ^ u64::from(*flavour) ^ mood ^ 10
+            }
+        },
+        Ok(Response::Streaming) => 8,
+        Ok(Response::Read(answer)) => match answer {
+            Answer::Page { page, .. } => (page.cursor.0 << 8) ^ 4,
+            Answer::Mood { stress, boss_alert } => (mood(*stress, *boss_alert) << 8) ^ 11,
+            Answer::History { room, messages, .. } => list(*room, messages.len()) ^ 12,
+            Answer::Members { room, members } => list(*room, members.len()) ^ 13,
+        },
     }
 }
 

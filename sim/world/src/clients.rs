@@ -15,8 +15,9 @@ use crate::translate;
 use sim_model::history::{DeliveryPath, NetworkRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
-use sim_model::protocol::{Answer, CallId, InboxEvent, Outcome, Reply, Response};
+use sim_model::protocol::{Answer, CallId, InboxEvent, Response};
 use sim_model::server::Call;
+use sim_model::words::outcome_word;
 use sim_user::{Action, VirtualUser};
 
 /// The number of abandoned attempts that are remembered. Answers to older ones have arrived, or
@@ -374,46 +375,5 @@ impl World<'_, '_> {
         client.user.suspend(now, awake_at);
         self.events.schedule(awake_at, Event::Awake(agent));
         self.settle(agent);
-    }
-}
-
-/// The outcome as a number, for the trace hash.
-fn outcome_word(outcome: &Outcome) -> u64 {
-    let response = match outcome {
-        Ok(response) => response,
-        Err(refusal) => return chat_types::mix_bytes(9, refusal.code.as_bytes()),
-    };
-    let mood = |stress: u8, boss_alert: u8| (u64::from(stress) << 8) ^ u64::from(boss_alert);
-    match response {
-        Response::Done(reply) => match reply {
-            Reply::Sent { room, room_seq, .. } => (room.0 << 32) ^ room_seq.0 ^ 1,
-            Reply::Stick { epoch, place, .. } => (epoch.0 << 32) ^ u64::from(*place) ^ 2,
-            Reply::Matched { room, partner, .. } => (room.0 << 32) ^ partner.id.0 ^ 3,
-            Reply::Waiting { position, .. } => (u64::from(*position) << 8) ^ 5,
-            Reply::LoggedIn { user, room } => (room.0 << 32) ^ user.0 ^ 6,
-            Reply::Draft { length, .. } => (u64::from(*length) << 8) ^ 7,
-            Reply::LeftQueue { .. } | Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => 8,
-            Reply::OnBreak {
-                user,
-                stress,
-                boss_alert,
-                flavour,
-                ..
-            } => {
-                let mood = mood(*stress, *boss_alert) << 16;
-                (user.0 << 32) ^ u64::from(*flavour) ^ mood ^ 10
-            }
-        },
-        Response::Read(answer) => match answer {
-            Answer::Page { page, .. } => (page.cursor.0 << 8) ^ 4,
-            Answer::Mood { stress, boss_alert } => (mood(*stress, *boss_alert) << 8) ^ 11,
-            Answer::History { room, messages, .. } => {
-                (room.0 << 32) ^ ((messages.len() as u64) << 8) ^ 12
-            }
-            Answer::Members { room, members } => {
-                (room.0 << 32) ^ ((members.len() as u64) << 8) ^ 13
-            }
-        },
-        Response::Streaming => 8,
     }
 }

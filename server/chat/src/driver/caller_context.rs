@@ -168,13 +168,9 @@ fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
-            let members = find(view, reader).map(|user| hub.read_members(user, Some(*room)));
-            match members {
-                Some(Ok(chat_core::Answer::Members { members, .. })) => {
-                    AnswerFacts::Members(members)
-                }
-                _ => AnswerFacts::Members(Vec::new()),
-            }
+            let user = find(view, reader).filter(|user| hub.rooms_of(*user).contains(room));
+            let members = user.map(|_| hub.read_members(*room));
+            AnswerFacts::Members(members.unwrap_or_default())
         }
         Reply::Stick { holder, room, .. } => {
             let user = find(view, reader);

@@ -117,12 +117,11 @@ impl Service {
 
     /// What a participant finds in a room in which it never was.
     async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Past, Refusal> {
-        let read = self.node.look(move |view| {
-            let none = Some(RoomSeq(0));
-            view.hub().read_history(user, room, none, 0).map(|_| ())
-        });
-        let read = read.await.ok_or_else(|| unread(PastError::Behind))?;
-        Ok(read.map(|()| Past::default())?)
+        let found = self
+            .node
+            .look(move |view| view.hub().resolve_for(user, room));
+        let found = found.await.ok_or_else(|| unread(PastError::Behind))?;
+        Ok(found.map(|_| Past::default())?)
     }
 
     /// Reads the archive in the turn of this source, whose rate pays for the time.

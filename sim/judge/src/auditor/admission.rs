@@ -5,9 +5,7 @@ use std::sync::Arc;
 use chat_types::config::RateLimit;
 use chat_types::{Config, Seq, Span, Time};
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{
-    Answer, Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User,
-};
+use sim_model::protocol::{Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User};
 use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
 use super::in_flight::{Pending, Stage, Staged, command_of, held_until, is_break, name_of};
@@ -248,29 +246,16 @@ impl Auditor {
     }
 
     fn admit_read(&mut self, ticket: Ticket, user: User, (reader, read): (Reader, Read)) -> Staged {
-        if let Reader::ReaderId(_) = reader {
-            return match read {
-                Read::Check { after, .. } => self.peeked(user, after),
-                // 12.7: a reader id gives access to the inbox alone.
-                Read::History { .. } | Read::Members { .. } | Read::Mood => Err(unknown_handle()),
-            };
+        match (reader, read) {
+            (Reader::ReaderId(_), Read::Check { after, .. }) => return self.peeked(user, after),
+            // 12.7: a reader id gives access to the inbox alone.
+            (Reader::ReaderId(_), _) => return Err(unknown_handle()),
+            (Reader::Handle(_), _) => self.record_sign_of_life(user),
         }
-        self.record_sign_of_life(user);
-        let answer = match read {
-            Read::Check { after, wait, .. } => {
-                return self.check_asked(ticket, user, (after, wait));
-            }
-            Read::History {
-                room,
-                before,
-                limit,
-            } => self.model.history(user, room, before, limit),
-            Read::Members { room } => self.model.list_users(user, room),
-            Read::Mood => {
-                let mood = self.model.mood(user, self.at).ok_or_else(unknown_handle);
-                mood.map(|(stress, boss_alert)| Answer::Mood { stress, boss_alert })
-            }
-        };
+        if let Read::Check { after, wait, .. } = read {
+            return self.check_asked(ticket, user, (after, wait));
+        }
+        let answer = self.model.answer(user, self.at, read);
         Ok(Stage::Owed(answer.map(Response::Read), self.at))
     }
 

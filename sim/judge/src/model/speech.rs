@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chat_types::config::{Limit, StickRule};
 use chat_types::{RoomSeq, Span, Time};
 use sim_model::protocol::{
-    Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Refusal, Reply, Room,
-    User,
+    Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Read, Refusal, Reply,
+    Room, User,
 };
 
 use super::inbox::{PageLimits, fitting};
@@ -118,9 +118,36 @@ impl Model {
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
     }
 
+    /// The answer to a read that is due at once. // 8.5, 10.2
+    pub(crate) fn answer(&self, reader: User, at: Time, read: Read) -> Result<Answer, Refusal> {
+        Ok(match read {
+            Read::Check { .. } => unreachable!("the auditor compares pages as they leave"),
+            Read::History {
+                room,
+                before,
+                limit,
+            } => self.history(reader, room, before, limit)?,
+            Read::Members { room } => {
+                let room = self.resolve(reader, room)?;
+                let members = self.members(room).map(|(user, since)| Member {
+                    who: self.who(user),
+                    since,
+                    presence: self.attendance(user),
+                });
+                let members = members.collect();
+                Answer::Members { room, members }
+            }
+            Read::Mood => {
+                let mood = self.mood(reader, at);
+                let (stress, boss_alert) = mood.ok_or(refuse(Code::UnknownHandle))?;
+                Answer::Mood { stress, boss_alert }
+            }
+        })
+    }
+
     /// `history` shows a reader the newest `limit` messages below `before` that fit into one answer,
     /// oldest first. // 8.5
-    pub(crate) fn history(
+    pub(super) fn history(
         &self,
         reader: User,
         room: Option<Room>,
@@ -152,20 +179,6 @@ impl Model {
             events: events.min(self.config.max_answer as usize),
             bytes: self.config.max_answer_bytes as usize,
         }
-    }
-
-    /// `list_users`. // 8.5
-    pub(crate) fn list_users(&self, reader: User, room: Option<Room>) -> Result<Answer, Refusal> {
-        let room = self.resolve(reader, room)?;
-        let members = self.members(room).map(|(user, since)| Member {
-            who: self.who(user),
-            since,
-            presence: self.attendance(user),
-        });
-        Ok(Answer::Members {
-            room,
-            members: members.collect(),
-        })
     }
 
     /// The presence as others read it. // 8.5

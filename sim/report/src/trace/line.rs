@@ -145,7 +145,7 @@ impl TraceLine {
             WorldRecord::Operated { verb, user, room } => {
                 line.set(Field::Verb, verb);
                 line.set(Field::Who, user.map(|user| user.to_string()));
-                line.set(Field::Room, room.map(|room| room.to_string()));
+                line.add_room(room);
                 ("operated", None)
             }
             WorldRecord::FaultMade { name } => ("fault_made", Some(name)),
@@ -176,7 +176,10 @@ impl TraceLine {
     fn add_call(&mut self, call: CallId, op: &Op) {
         self.set(Field::Call, call.0);
         self.set(Field::Verb, op.verb());
-        let room = op.room().flatten();
+        self.add_room(op.room().flatten());
+    }
+
+    fn add_room(&mut self, room: Option<Room>) {
         self.set(Field::Room, room.map(|room| room.to_string()));
     }
 
@@ -215,9 +218,7 @@ impl TraceLine {
             Response::Read(Answer::Mood { stress, boss_alert }) => {
                 self.add_mood(*stress, *boss_alert);
             }
-            Response::Read(Answer::History { room, .. } | Answer::Members { room, .. }) => {
-                self.set(Field::Room, room.to_string());
-            }
+            Response::Read(answer) => self.add_room(answer.room()),
             Response::Streaming => {}
         }
     }
@@ -228,9 +229,7 @@ impl TraceLine {
     }
 
     fn add_reply(&mut self, reply: &Reply) {
-        if let Some(room) = reply.room() {
-            self.set(Field::Room, room.to_string());
-        }
+        self.add_room(reply.room());
         match reply {
             Reply::Waiting { position, .. } => self.set(Field::Place, *position),
             Reply::Matched { partner, .. } => self.set(Field::Who, partner.id.to_string()),
@@ -265,7 +264,7 @@ impl TraceLine {
                 return self.set(Field::Rooms, rooms.collect::<Value>());
             }
         };
-        self.set(Field::Room, event.room.to_string());
+        self.add_room(Some(event.room));
         self.set(Field::RoomSeq, event.room_seq.0);
         let mut who = event.about(reader.unwrap_or_default());
         match &event.body {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attempts::fixed;
 use sim_model::plan::{Argument, Grant, Text, Verb};
-use sim_model::protocol::{Command, EnterQueue, Op, OpKind, Plain, Read};
+use sim_model::protocol::{Command, EnterQueue, Op, OpKind, Read};
 
 /// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
 /// contains the name of the call.
@@ -19,6 +19,7 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
         None => Grant::Unnamed,
         Some(_) => Grant::Latest,
     };
+    let plain = || Verb::Plain(op.kind().plain().expect("all others are below"));
     match op {
         Op::Command(Command::EnterQueue(EnterQueue {
             user_id,
@@ -48,16 +49,16 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
             kind: Some(*kind),
             excuse: excuse.clone(),
         },
-        Op::Read { read, by } => match *read {
-            Read::Mood => Verb::Mood,
-            Read::Check { wait, .. } => Verb::Check { wait, by: *by },
-            Read::History { before, limit, .. } => Verb::History {
+        Op::Read { read, by } => match (*read, *by) {
+            (Read::Mood, _) => Verb::Mood,
+            (Read::Check { wait, .. }, by) => Verb::Check { wait, by },
+            (Read::History { before, limit, .. }, _) => Verb::History {
                 before: before.map(|before| before.0),
                 limit: u32::try_from(limit).unwrap_or(u32::MAX),
             },
-            Read::Members { .. } => Verb::Plain(Plain::ListUsers),
+            _ => plain(),
         },
-        plain => Verb::Plain(plain.kind().plain().expect("all others are above")),
+        _ => plain(),
     }
 }
 

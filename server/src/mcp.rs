@@ -86,8 +86,8 @@ impl Default for McpOptions {
 
 /// The routes of MCP: `/mcp`, and a path below it for each toolset.
 ///
-/// Host, Origin and the size of bodies are not checked here, because the guard checks them. It must be called on a
-/// runtime, because it starts the task that ends expired sessions.
+/// Host, Origin and the size of bodies are not checked here, because the guard checks them. It must
+/// be called on a runtime, because it starts the task that ends expired sessions.
 pub fn router(service: &Service, options: &McpOptions) -> Router {
     router_of(service, options, |chat| chat)
 }

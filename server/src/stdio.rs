@@ -155,7 +155,7 @@ const MAX_LINE: usize = 1 << 20;
 /// A message of the client, or what is wrong with its line.
 type Read = Result<RxJsonRpcMessage<RoleServer>, ErrorData>;
 
-/// Reads a line; nothing comes of a blank one, and of notifications that the library ignores.
+/// Reads a line. None for a blank line, and for a notification that the library ignores.
 fn read(line: &str) -> Option<Read> {
     let text = line.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {

@@ -312,6 +312,13 @@ impl Hub {
         self.moderation.of_address(address) == Some(Measure::Ban)
     }
 
+    /// The banned addresses, each with the ban.
+    pub fn banned_addresses(&self) -> impl Iterator<Item = (Address, &Ban)> {
+        let kept = self.moderation.addresses.iter();
+        let banned = kept.filter(|(_, ban)| ban.measure == Measure::Ban);
+        banned.map(|(address, ban)| (*address, ban))
+    }
+
     /// The participants' reports, the oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
         self.moderation.reports.iter()

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_core::{Address, Hub, Measure, MeasureTarget};
+use chat_core::{Address, Hub};
 use tokio::sync::watch;
 
 /// The banned addresses with the operators' reasons, which follow the state. So the core's limit
@@ -18,16 +18,10 @@ impl BannedAddresses {
     /// Has the addresses that are banned in this state. All that is open for them ends, and all that
     /// will be opened, until they are admitted again.
     pub fn follow(&self, hub: &Hub) {
-        let bans = hub
-            .kept(None)
-            .filter(|(.., ban)| ban.measure == Measure::Ban);
-        let addresses = bans.filter_map(|(_, target, ban)| {
-            let MeasureTarget::Address(address) = target else {
-                return None;
-            };
-            Some((address, Arc::clone(&ban.reason)))
-        });
-        let addresses = addresses.collect();
+        let bans = hub.banned_addresses();
+        let addresses = bans
+            .map(|(address, ban)| (address, Arc::clone(&ban.reason)))
+            .collect();
         self.0.send_if_modified(|banned| {
             let is_new = *banned != addresses;
             *banned = addresses;

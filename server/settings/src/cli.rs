@@ -44,11 +44,11 @@ pub enum Command {
     Stdio(Box<StdioArgs>),
     /// Serve, and let scripted agents talk: watch here or in a browser.
     Demo(Box<DemoArgs>),
-    /// Write the history as JSON lines; the server may run.
+    /// Write the history as JSON lines, even while the server runs.
     Export(DataArgs),
     /// Write the journal as one file for `sim replay`, at any time.
     Records(DataArgs),
-    /// Copy the journal's folder; the server may run.
+    /// Copy the journal's folder, even while the server runs.
     Backup {
         /// The new folder, which must be absent or empty
         #[arg(value_name = "DIR")]
@@ -66,7 +66,7 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
-    /// Check the journal's folder; the server may run.
+    /// Check the journal's folder, even while the server runs.
     Inspect {
         #[command(flatten)]
         #[expect(missing_docs, reason = "a comment here would be the help's first line")]

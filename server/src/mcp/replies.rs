@@ -56,12 +56,11 @@ pub(super) async fn in_words(
         return unknown_session();
     }
     // The guard has read and limited it.
-    let body = kept(to_bytes(body, usize::MAX).await.unwrap_or_default());
+    let Ok(body) = to_bytes(body, usize::MAX).await.map(kept) else {
+        return error(StatusCode::BAD_REQUEST, -32_700, "the body is incomplete");
+    };
     let Some(counted) = counted(&body) else {
-        let told = format!(
-            "such a request has at most {MAX_OPENING} bytes here, and counts more for each value"
-        );
-        return error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told);
+        return too_large();
     };
     if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(counted);
@@ -162,6 +161,13 @@ async fn in_json(response: Response) -> Response {
         }
     }
     answer
+}
+
+fn too_large() -> Response {
+    let told = format!(
+        "such a request has at most {MAX_OPENING} bytes here, and counts more for each value"
+    );
+    error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 
 /// The answer that explains why no session was opened, with the retry delay.

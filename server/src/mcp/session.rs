@@ -123,6 +123,7 @@ pub(super) fn holding(
     held: impl Send + Sync + 'static,
 ) -> Messages {
     Box::pin(messages.map(move |message| {
+        // Mentioned, so that the closure owns it.
         let _ = &held;
         message
     }))

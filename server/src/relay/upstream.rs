@@ -403,11 +403,10 @@ fn wait(arguments: &Value) -> Duration {
 
 /// The events of an answer. One that is too large ends them with an error.
 fn events_of(response: Response<Incoming>) -> Events {
-    let mut size = 0;
+    let mut sizes = Sizes::new(MAX_ANSWER_BYTES);
     let bytes = response.into_body().into_data_stream().map(move |bytes| {
         let bytes: Bytes = bytes.map_err(io::Error::other)?;
-        size = unfinished(size, &bytes);
-        match size <= MAX_ANSWER_BYTES {
+        match sizes.has_short_events(&bytes) {
             true => Ok(bytes),
             false => {
                 let why = format!("an event has more than {MAX_ANSWER_BYTES} bytes");
@@ -418,12 +417,41 @@ fn events_of(response: Response<Incoming>) -> Events {
     SseStream::from_bytes_stream(bytes).boxed()
 }
 
-/// The size of the incomplete event after these bytes, of which there were `before`. The server ends an
-/// event by a blank line.
-fn unfinished(before: usize, bytes: &[u8]) -> usize {
-    match bytes.windows(2).rposition(|two| two == b"\n\n") {
-        Some(end) => bytes.len() - end - 2,
-        None => before + bytes.len(),
+/// The sizes of the events in bytes that come in pieces.
+#[derive(Debug)]
+struct Sizes {
+    most: usize,
+    /// The size of the incomplete event.
+    event: usize,
+    /// Whether the line is empty so far.
+    is_blank: bool,
+}
+
+impl Sizes {
+    const fn new(most: usize) -> Self {
+        Self {
+            most,
+            event: 0,
+            is_blank: true,
+        }
+    }
+
+    /// Whether all events are short enough after these bytes. A blank line ends an event (HTML
+    /// Living Standard, 9.2).
+    fn has_short_events(&mut self, bytes: &[u8]) -> bool {
+        for byte in bytes {
+            self.event += 1;
+            match byte {
+                b'\n' if self.is_blank => self.event = 0,
+                b'\n' => self.is_blank = true,
+                b'\r' => {}
+                _ => self.is_blank = false,
+            }
+            if self.event > self.most {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -524,9 +552,13 @@ mod tests {
 
     #[test]
     fn an_event_is_counted_up_to_its_blank_line() {
-        assert_eq!(unfinished(7, b"data: 1\n\n"), 0);
-        assert_eq!(unfinished(7, b"a\n\nb\n\nc"), 1);
-        assert_eq!(unfinished(7, b"a\nb"), 10);
-        assert_eq!(unfinished(7, b""), 7);
+        let mut body = Sizes::new(10);
+        for _ in 0..3 {
+            assert!(body.has_short_events(b"data: 1\r\n\r\n"));
+            assert!(body.has_short_events(b"a\nb\n") && body.has_short_events(b"\n"));
+        }
+        assert!(body.has_short_events(b"12345\n1234") && !body.has_short_events(b"5"));
+        let mut line = Sizes::new(10);
+        assert!(!line.has_short_events(&[b'x'; 11]));
     }
 }

@@ -33,6 +33,7 @@ use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::clock::Clock;
 use crate::journal::{Fate, FateReporter, Journal, NoWrite, folder};
 use crate::{blocking, lock};
 use follower::Follower;
@@ -149,6 +150,7 @@ impl History {
             copied,
             options: options.clone(),
             config: config.clone(),
+            clock: Clock::start(),
             progress: Arc::clone(&progress),
         };
         thread::Builder::new()
@@ -194,8 +196,8 @@ impl History {
         (known.files, known.lost)
     }
 
-    /// The bytes of the journal, of its WAL, of the history with its own, and free on their disk, each with its
-    /// word in the metrics. What the system does not say is 0.
+    /// The bytes of the journal, of its WAL, of the history with its WAL, and of the free space, each with its
+    /// label in the metrics. What the system does not say is 0.
     #[must_use]
     pub fn disk(&self) -> [(&'static str, u64); 4] {
         let path = &self.0.folder;

@@ -614,7 +614,7 @@ describe('an operator', () => {
     await ann.page.getByText('You may not speak').waitFor({ state: 'detached' });
 
     await deed('Nuisance', /^Kick/, null, 'out of here');
-    await ann.page.getByRole('log').getByText('Nuisance was put out by an operator: out of here').waitFor();
+    await ann.page.getByRole('log').getByText('Nuisance was removed by an operator: out of here').waitFor();
     await deed('Nuisance', /^Ban/, null, 'for good');
     await olga.page.getByText('is banned, and out of every room').waitFor();
     await list('Bans');

@@ -30,7 +30,7 @@ settings! {
         /// A file with user:password, a token, or keys (.creds) for these servers
         #[arg(long, value_name = "FILE")]
         cluster_credentials: Option<PathBuf>,
-        /// A file with the authority of these servers' certificates, for tls://
+        /// Authority of their certificates, for tls:// [default: the machine's]
         #[arg(long, value_name = "FILE")]
         cluster_ca: Option<PathBuf> => authority: Option<PathBuf> = into(),
         /// The name of the cluster's log [default: main]
@@ -44,6 +44,8 @@ settings! {
         #[arg(long, value_name = "URL,…", value_delimiter = ',')]
         cluster_monitor: Vec<String> => monitors: Vec<String> = into(),
         /// Vouch that these servers sync before they acknowledge
+        ///
+        /// Otherwise --cluster-monitor is asked
         #[arg(long)]
         cluster_trust_servers: bool => trust_servers: bool = into(),
         /// When the owner answers reads [default: lease]

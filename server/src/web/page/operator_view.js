@@ -95,11 +95,11 @@ function Reason({ it, label }) {
 function deeds({ user_id: id, display_name: name, muted, rooms, room_names: names }, reason = '') {
   const who = isolated(name);
   const body = { user_id: id };
-  const kick = (room) => actAtOnce('kick', { ...body, room_id: room }, `${who} was put out of ${labelOf(room, names)}, and can join again.`, { reason });
+  const kick = (room) => actAtOnce('kick', { ...body, room_id: room }, `${who} was removed from ${labelOf(room, names)}, and can join again.`, { reason });
   const choose = () => question({
     title: ['Kick ', h(Name, null, name)], does: 'Kick', danger: true,
     fields: [{ name: 'room_id', label: 'Out of', options: rooms.map((room) => ({ value: room, label: labelOf(room, names) })) }, { ...REASON, value: operator().reason }],
-    act: (values) => act('kick', { ...body, ...values }, `${who} was put out, and can join again.`),
+    act: (values) => act('kick', { ...body, ...values }, `${who} was removed, and can join again.`),
   });
   return [
     muted ? unmute(id, name) : mute(id, name, reason),
@@ -172,7 +172,7 @@ function Context({ rooms }) {
   if (said.length === 0) return h('p', null, 'Nothing is kept of the rooms that they are in now.');
   return h('div', { class: 'said', tabindex: 0, role: 'region', 'aria-label': 'Messages' }, said.map((room) => h('section', { key: room.room_id },
     h('h3', null, room.name ? h(Name, null, room.name) : 'A conversation of two'),
-    room.messages.map((said) => entryOf(said)).map((one) => h(Entry, { key: one.seq, entry: one, goesOn: false })))));
+    room.messages.map((one) => h(Entry, { key: one.room_seq, entry: entryOf(one), goesOn: false })))));
 }
 
 function Bans({ data, it }) {

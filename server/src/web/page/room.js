@@ -210,7 +210,7 @@ const CHANGES = {
   },
   'moderation.kicked'(room, event, me) {
     const mine = event.user.user_id === me;
-    told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} put out by an operator: ${event.reason}`);
+    told(room, event, mine ? null : event.user, `${mine ? 'You were' : ' was'} removed by an operator: ${event.reason}`);
     if (mine) room.ended = `An operator removed you: ${event.reason}`;
     gone(room, event.user, me);
   },

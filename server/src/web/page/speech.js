@@ -124,7 +124,7 @@ function said(room, sent, text) {
 function blame(room, error) {
   if (error.code === 'stick_required') {
     if (holds(room, state.me.userId)) free(room);
-    error.message = 'Your turn ended before you were done. Your draft is kept: ask for the stick again.';
+    error.message = 'Your turn ended before you were done. What you wrote is kept: ask for the stick again.';
   } else if (error.code === 'muted') {
     room.muted ??= 'an operator muted you';
   } else if (error.code === 'chat_ended' || error.code === 'not_in_room') {

@@ -18,7 +18,7 @@ use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
 use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
-use crate::clock::wall;
+use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
 
 /// The pause after an error.
@@ -64,6 +64,7 @@ pub(super) struct Follower {
     pub(super) config: Config,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
+    pub(super) clock: Clock,
     pub(super) progress: Arc<Progress>,
 }
 
@@ -131,13 +132,15 @@ impl Follower {
         };
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
+        let _ = self.clock.follow();
+        let now = self.clock.now();
         let copied = self.copied.as_ref();
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
         let trimmed = found
             .tables
-            .trim(self.options.retention, wall(), (load, copied))?;
+            .trim(self.options.retention, now, (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -316,8 +319,9 @@ impl Following {
     fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
         while self.chain.last() < place.position {
             let batch = self.journal.batch(self.chain.last())?;
-            // The state does not collect events yet: the tables have them.
-            if batch.is_empty() || self.follow(batch, place.position, &mut Vec::new()).is_err() {
+            // None: the state does not collect events yet, because the tables have them.
+            let facts = &mut Vec::new();
+            if batch.is_empty() || self.follow(batch, place.position, facts).is_err() {
                 return Ok(Replayed::Unreadable);
             }
         }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
-use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::sums::{corrupt, open_to_read};
 use super::words::QueryWords;
-use crate::sqlite::{signed, unsigned, value};
+use crate::sqlite::{exists, signed, unsigned, value};
 
 /// The number of SQLite's instructions between two looks at the clock.
 const INSTRUCTIONS: i32 = 1_000;
@@ -57,14 +56,6 @@ impl PastQuery {
             Self::Search(_, room) => *room,
         }
     }
-
-    /// The column by which its messages are ordered: their places in the room, or their positions.
-    pub(super) const fn key(&self) -> &'static str {
-        match self {
-            Self::Room(_) => "seq",
-            Self::Search(..) => "id",
-        }
-    }
 }
 
 /// Messages of the past, the newest first.
@@ -75,7 +66,7 @@ pub struct Past {
     /// The place in the room before which there may be older ones; the position, if it was a search. None
     /// if there are none.
     pub next: Option<u64>,
-    /// When the reader joined the first of the rooms.
+    /// When the reader joined the first of the rooms of a search.
     pub since: Option<Time>,
 }
 
@@ -91,12 +82,20 @@ struct Stay {
     room: RoomId,
     /// The places between which it is.
     seqs: (i64, i64),
-    /// The key of its first message.
+    /// The position of its first message.
     first: i64,
-    /// The key of its last message.
+    /// The position of its last message.
     last: i64,
-    /// The keys and positions of the matches that were found and not looked at yet.
-    matches: VecDeque<(i64, i64)>,
+    /// The matches that were found and not looked at yet.
+    matches: VecDeque<i64>,
+}
+
+/// A condition that fails if the membership that was found for this user and room is damaged.
+fn is_sound(user: &str, room: &str) -> String {
+    format!(
+        "checked(s.sum, s.id, {user}, s.chosen_id, s.name, {room}, s.from_seq, s.from_position,
+         s.from_at) AND checked(s.end_sum, s.id, s.to_seq, s.to_position, s.to_at)"
+    )
 }
 
 impl PastReader {
@@ -113,6 +112,15 @@ impl PastReader {
             .progress_handler(INSTRUCTIONS, Some(is_late))
     }
 
+    /// Whether the participant is or was a member of the room.
+    fn was_in(&self, user: UserId, room: RoomId) -> rusqlite::Result<bool> {
+        let select = format!(
+            "SELECT 1 FROM memberships s WHERE user = ?1 AND room = ?2 AND {} LIMIT 1",
+            is_sound("?1", "?2")
+        );
+        exists(&self.connection, &select, params![user.0, room.0])
+    }
+
     /// The messages before `before`. None if the reader never was a member of the room. When so many rows are
     /// visited or the time is used up, the answer is what was found so far.
     pub(super) fn read(
@@ -122,29 +130,75 @@ impl PastReader {
         reading: &PastReading,
         visits: usize,
     ) -> rusqlite::Result<Option<Past>> {
-        let mut page = PageBuilder::new(reading, before, visits);
-        let stays = self.stays(query, &mut page)?;
-        if page.since.is_none() && query.room().is_some() {
+        if let Some(room) = query.room()
+            && !self.was_in(reading.user, room)?
+        {
             return Ok(None);
         }
-        if let Some(newest) = stays.iter().map(|stay| stay.last).max() {
-            page.begin_before(newest.saturating_add(1));
-        }
-        let is_whole = match self.add_matches(query, stays, &mut page) {
+        let mut page = PageBuilder::new(reading, before, visits);
+        let added = match query {
+            PastQuery::Room(room) => self.add_stays(*room, &mut page),
+            PastQuery::Search(words, room) => {
+                let stays = self.stays(*room, &mut page)?;
+                if let Some(newest) = stays.iter().map(|stay| stay.last).max() {
+                    page.begin_before(newest.saturating_add(1));
+                }
+                self.add_matches(words, stays, &mut page)
+            }
+        };
+        let is_whole = match added {
             Err(error) if is_late(&error) && page.has_moved() => false,
             ended => ended?,
         };
         Ok(Some(page.finish(is_whole)))
     }
 
+    /// Adds messages of a room. False if there may be more.
+    fn add_stays(&self, room: RoomId, page: &mut PageBuilder<'_>) -> rusqlite::Result<bool> {
+        let stays = format!(
+            "SELECT from_seq, coalesce(to_seq, ?3) FROM memberships s WHERE user = ?1
+             AND room = ?2 AND from_seq < ?3 AND {} ORDER BY from_seq DESC",
+            is_sound("?1", "?2")
+        );
+        let mut stays = self.connection.prepare_cached(&stays)?;
+        let mut stays = stays.query(params![page.reading.user.0, room.0, page.done])?;
+        let keys = "SELECT id, seq, user FROM messages WHERE room = ?1 AND seq > ?2 AND seq < ?3
+             ORDER BY seq DESC";
+        while let Some(stay) = stays.next()? {
+            let (from, to): (i64, i64) = (stay.get(0)?, stay.get(1)?);
+            let mut keys = self.connection.prepare_cached(keys)?;
+            let mut keys = keys.query(params![room.0, from, to.min(page.done)])?;
+            while let Some(key) = keys.next()? {
+                let (id, seq, user): (i64, i64, u64) = (key.get(0)?, key.get(1)?, key.get(2)?);
+                if seq <= from || to.min(page.done) <= seq {
+                    return Err(corrupt());
+                }
+                if !page.visit() {
+                    return Ok(false);
+                }
+                if !page.reading.hidden.contains(&UserId(user)) {
+                    let message = self.message(id)?;
+                    if (message.room, signed(message.room_seq.0)) != (room, seq) {
+                        return Err(corrupt());
+                    }
+                    if !page.try_add(message) {
+                        return Ok(false);
+                    }
+                }
+                page.done = seq;
+            }
+        }
+        Ok(true)
+    }
+
     /// Adds matches, the newest of all stays first. False if there may be more.
     fn add_matches(
         &self,
-        query: &PastQuery,
+        words: &QueryWords,
         mut stays: Vec<Stay>,
         page: &mut PageBuilder<'_>,
     ) -> rusqlite::Result<bool> {
-        // Each stay with the key of its next match, or one that no later match of it has.
+        // Each stay with the position of its next match, or one that no later match of it has.
         let next = |(index, stay): (usize, &Stay)| (stay.last.min(page.done - 1), index);
         let mut places: BinaryHeap<_> = stays.iter().enumerate().map(next).collect();
         while let Some((place, index)) = places.pop() {
@@ -152,45 +206,31 @@ impl PastReader {
             if place < stay.first {
                 continue;
             }
-            let Some(found) = stay.matches.pop_front() else {
-                if let PastQuery::Search(..) = query {
-                    // The index may take long to find none.
-                    page.done = place + 1;
-                }
-                self.find_in(stay, query, place)?;
-                places.extend(stay.matches.front().map(|(key, _)| (*key, index)));
+            page.done = place + 1;
+            let Some(id) = stay.matches.pop_front() else {
+                self.find_in(stay, words, place)?;
+                places.extend(stay.matches.front().map(|id| (*id, index)));
                 continue;
             };
-            if !page.visit() || !self.try_add_match(found, stay, query, page)? {
+            if !page.visit() || !self.try_add_match(id, stay, words, page)? {
                 return Ok(false);
             }
-            page.done = place;
-            let next = stay.matches.front().map_or(place - 1, |(key, _)| *key);
-            places.push((next, index));
+            places.push((stay.matches.front().copied().unwrap_or(id - 1), index));
         }
         Ok(true)
     }
 
-    /// Finds the next matches of this stay, from this key on backwards.
-    fn find_in(&self, stay: &mut Stay, query: &PastQuery, last: i64) -> rusqlite::Result<()> {
-        let (select, of) = match query {
-            PastQuery::Room(_) => {
-                let select = "SELECT seq, id FROM messages WHERE room = ?1 AND seq >= ?2
-                     AND seq <= ?3 ORDER BY seq DESC LIMIT ?4";
-                (select, Value::Integer(signed(stay.room.0)))
-            }
-            PastQuery::Search(words, _) => {
-                let select = "SELECT rowid, rowid FROM words WHERE words MATCH ?1 AND rowid >= ?2
-                     AND rowid <= ?3 ORDER BY rowid DESC LIMIT ?4";
-                (select, Value::Text(words.in_room(stay.room)))
-            }
-        };
+    /// Asks the index for the next matches of this stay, from this position on backwards.
+    fn find_in(&self, stay: &mut Stay, words: &QueryWords, last: i64) -> rusqlite::Result<()> {
+        let select = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3
+             ORDER BY rowid DESC LIMIT ?4";
         let mut select = self.connection.prepare_cached(select)?;
-        let found = params![of, stay.first, last, BATCH as i64];
-        let found = select.query_map(found, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let query = words.in_room(stay.room);
+        let found = params![query, stay.first, last, BATCH as i64];
+        let found = select.query_map(found, |row| row.get(0))?;
         stay.matches = found.collect::<rusqlite::Result<_>>()?;
         if stay.matches.len() < BATCH {
-            stay.first = stay.matches.back().map_or(i64::MAX, |(key, _)| *key);
+            stay.first = stay.matches.back().copied().unwrap_or(i64::MAX);
         }
         Ok(())
     }
@@ -199,9 +239,9 @@ impl PastReader {
     /// does not fit.
     fn try_add_match(
         &self,
-        (key, id): (i64, i64),
+        id: i64,
         stay: &Stay,
-        query: &PastQuery,
+        words: &QueryWords,
         page: &mut PageBuilder<'_>,
     ) -> rusqlite::Result<bool> {
         let user = "SELECT user FROM messages WHERE id = ?1";
@@ -211,36 +251,41 @@ impl PastReader {
         }
         let message = self.message(id)?;
         let (seq, (from, to)) = (signed(message.room_seq.0), stay.seqs);
-        let text = message.body.message().map(|(_, text)| text);
-        let (is_found, fits) = match query {
-            PastQuery::Room(_) => (seq == key, true),
-            PastQuery::Search(words, _) => (true, text.is_some_and(|text| words.follow_in(text))),
-        };
-        if !is_found || message.room != stay.room || seq <= from || to <= seq {
+        if message.room != stay.room || seq <= from || to <= seq {
             return Err(corrupt());
         }
-        Ok(!fits || page.try_add(message))
+        let Body::Message { text, .. } = &message.body else {
+            return Ok(true);
+        };
+        Ok(!words.follow_in(text) || page.try_add(message))
     }
 
-    /// What the reader was there for, in the room or in all. Within a room, positions ascend with places.
-    fn stays(&self, query: &PastQuery, page: &mut PageBuilder<'_>) -> rusqlite::Result<Vec<Stay>> {
+    /// What the reader was there for, in this room or in all. Within a room, positions ascend with
+    /// places.
+    fn stays(
+        &self,
+        room: Option<RoomId>,
+        page: &mut PageBuilder<'_>,
+    ) -> rusqlite::Result<Vec<Stay>> {
+        let rooms = match room {
+            Some(_) => "?2".into(),
+            None => format!(
+                "SELECT room FROM memberships WHERE user = ?1
+                 GROUP BY room ORDER BY max(from_position) DESC LIMIT {ROOMS}"
+            ),
+        };
         let select = format!(
             "SELECT room, from_seq, coalesce(to_seq, ?3), from_at,
-                 (SELECT {key} FROM messages WHERE room = s.room AND seq > s.from_seq
+                 (SELECT id FROM messages WHERE room = s.room AND seq > s.from_seq
                   ORDER BY seq LIMIT 1),
-                 (SELECT {key} FROM messages WHERE room = s.room AND seq < coalesce(s.to_seq, ?3)
+                 (SELECT id FROM messages WHERE room = s.room AND seq < coalesce(s.to_seq, ?3)
                   ORDER BY seq DESC LIMIT 1)
-             FROM memberships s WHERE user = ?1 AND room IN
-                 (SELECT room FROM memberships WHERE user = ?1 AND room = coalesce(?2, room)
-                  GROUP BY room ORDER BY max(from_position) DESC LIMIT ?4)
-             AND checked(s.sum, s.id, ?1, s.chosen_id, s.name, s.room, s.from_seq, s.from_position,
-                 s.from_at)
-             AND checked(s.end_sum, s.id, s.to_seq, s.to_position, s.to_at)",
-            key = query.key(),
+             FROM memberships s WHERE user = ?1 AND room IN ({rooms}) AND {}",
+            is_sound("?1", "s.room")
         );
-        let room = query.room().map(|room| room.0);
         let mut select = self.connection.prepare_cached(&select)?;
-        let mut rows = select.query(params![page.reading.user.0, room, i64::MAX, ROOMS])?;
+        let values = params![page.reading.user.0, room.map(|room| room.0), i64::MAX];
+        let mut rows = select.query(values)?;
         let mut stays = Vec::new();
         while let Some(row) = rows.next()? {
             let at = Time(unsigned(row.get(3)?));

@@ -68,7 +68,10 @@ pub(super) enum CopyError {
     Thread(#[from] std::io::Error),
     #[error("{0}")]
     Past(#[from] PastError),
-    #[error("the database has tables of version {found}, and this server writes version {ours}")]
+    #[error(
+        "the database has tables of version {found}, and this server writes version {ours}: name \
+         another one with --history, or drop its tables"
+    )]
     Version { found: i32, ours: i32 },
     #[error("{0}")]
     Other(&'static str),

@@ -15,7 +15,7 @@ use server_settings::Retention;
 
 use super::past::{PastQuery, PastReader, PastReading, VISITED};
 use super::sums::{contents, is_damage, verify};
-use super::tables::{Fact, Load, Reached, Tables};
+use super::tables::{FORMAT, Fact, Load, Reached, Tables};
 use super::words::QueryWords;
 use crate::sqlite::{signed, value};
 
@@ -283,6 +283,24 @@ fn tables_of_an_older_version_are_built_anew() {
     let tables = Tables::open(&path, REALM).unwrap();
     verify(&tables.connection).unwrap();
     assert_eq!(tables.place().unwrap().position, Position(0));
+}
+
+#[test]
+fn whole_tables_of_the_version_before_are_built_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    write(&path);
+    let older = "UPDATE place SET format = ?1, sum = row_sum(?1, realm, position, link, lost)";
+    let tables = Tables::open(&path, REALM).unwrap();
+    tables.connection.execute(older, [FORMAT - 1]).unwrap();
+    drop(tables);
+    assert_eq!(contents(&path), None);
+    let tables = Tables::open(&path, REALM).unwrap();
+    verify(&tables.connection).unwrap();
+    assert_eq!(
+        (tables.messages, tables.place().unwrap().position),
+        (0, Position(0))
+    );
 }
 
 /// Tables in which each of these says so many texts in its own room, after it joined.

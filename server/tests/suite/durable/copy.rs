@@ -96,6 +96,22 @@ fn a_database_of_another_realm_is_neither_written_nor_read() {
 
 #[test]
 #[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn tables_of_another_version_are_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (database, server, ann) = five_copied(folder.path());
+    assert_eq!(server.stop(), Some(0));
+    sql(&database, "UPDATE place SET format = 1").expect("the tables are there");
+    let server = Server::on(folder.path(), SHORT);
+    server.say(&ann, words(5..15));
+    assert_eq!(server.history(&ann, "room_1", 50), words(0..15));
+    let log = server.log();
+    let told =
+        "of version 1, and this server writes version 2: name another one with --history, or drop";
+    assert!(log.contains(told), "{log}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
 fn a_restored_journal_cuts_the_copy() {
     let folder = tempfile::tempdir().expect("a folder");
     let (database, server, ann) = five_copied(folder.path());

@@ -128,7 +128,9 @@ async fn a_body_that_is_too_large_is_answered_413() {
     long.refuses(413, "message_too_long");
     let huge = vec![b' '; 60_000];
     let too_large = (413, "body_too_large");
-    refused((&world, "/send"), &[JSON], &huge, too_large).await;
+    for path in ["/send", "/mcp"] {
+        refused((&world, path), &[JSON], &huge, too_large).await;
+    }
     // The body has no announced length, and never ends.
     let mut client = world.client().await;
     let chunked = [JSON, ("Transfer-Encoding", "chunked")];

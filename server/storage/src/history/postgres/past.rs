@@ -8,11 +8,15 @@ use tokio_postgres::{Client, Row};
 
 use super::{CopyError, is_slow};
 use crate::history::past::{PageBuilder, Past, PastQuery, PastReading, ROOMS, VISITED, said};
+use crate::history::words::QueryWords;
 use crate::sqlite::{signed, unsigned};
 
-/// The number of places that the first statement of a read covers. Each further one covers four times as
-/// many, so that a read that is too long has an answer all the same.
-const PLACES: i64 = 20_000;
+/// The number of rows that one statement returns, at most.
+const ROWS: i64 = 1_000;
+
+/// The number of positions that the first statement of a search covers. Each further one covers four
+/// times as many, so that a search that is too long has an answer all the same.
+const POSITIONS: i64 = 20_000;
 
 /// How long a read goes on with further statements.
 const READ: Duration = Duration::from_secs(1);
@@ -37,58 +41,92 @@ pub(in crate::history) async fn read(
         return Ok(asked.is_none().then(Past::default));
     }
     let mut page = PageBuilder::new(reading, before, VISITED);
-    page.since = Some(since);
-    let is_whole = add_messages(client, query, &rooms, &mut page).await?;
+    let is_whole = match query {
+        PastQuery::Room(room) => add_room(client, signed(room.0), &mut page).await?,
+        PastQuery::Search(words, _) => {
+            page.since = Some(since);
+            add_matches(client, words, &rooms, &mut page).await?
+        }
+    };
     Ok(Some(page.finish(is_whole)))
 }
 
-/// Adds messages of these rooms, the newest first: all of one room by their places in it, or those with
-/// all of the words by their positions. False if there may be more.
-async fn add_messages(
+/// Adds messages of a room. False if there may be more.
+async fn add_room(
     client: &Client,
-    query: &PastQuery,
+    room: i64,
+    page: &mut PageBuilder<'_>,
+) -> Result<bool, CopyError> {
+    let user = signed(page.reading.user.0);
+    let by = Instant::now() + READ;
+    loop {
+        let keys = format!(
+            "SELECT m.seq, m.id, m.participant FROM messages m WHERE m.room = $2 AND m.seq < $3
+             AND {THERE} ORDER BY m.seq DESC LIMIT $4"
+        );
+        let keys = client
+            .query(&keys, &[&user, &room, &page.done, &ROWS])
+            .await;
+        let Some(keys) = in_time(keys, page)? else {
+            return Ok(false);
+        };
+        let reading = page.reading;
+        let hides = |key: &Row| reading.hidden.contains(&UserId(unsigned(key.get(2))));
+        let shown = keys.iter().filter(|key| !hides(key)).map(|key| key.get(1));
+        let shown: Vec<i64> = shown.take(reading.limit + 1).collect();
+        let select = format!("SELECT {COLUMNS} FROM messages m WHERE m.id = ANY($1) ORDER BY m.id");
+        let Some(mut rows) = in_time(client.query(&select, &[&shown]).await, page)? else {
+            return Ok(false);
+        };
+        for key in &keys {
+            if !page.visit() {
+                return Ok(false);
+            }
+            if !hides(key) {
+                // A message that was deleted meanwhile, or is beyond those that were asked for.
+                let Some(row) = rows.pop() else {
+                    return Ok(false);
+                };
+                if !page.try_add(message(&row)) {
+                    return Ok(false);
+                }
+            }
+            page.done = key.get(0);
+        }
+        let is_whole = (keys.len() as i64) < ROWS;
+        if is_whole || by <= Instant::now() {
+            return Ok(is_whole);
+        }
+    }
+}
+
+/// Adds messages with all of these words, of these rooms. False if there may be more.
+async fn add_matches(
+    client: &Client,
+    words: &QueryWords,
     rooms: &[i64],
     page: &mut PageBuilder<'_>,
 ) -> Result<bool, CopyError> {
-    let words;
-    let (found, of): (_, Vec<&(dyn ToSql + Sync)>) = match query {
-        PastQuery::Room(_) => ("m.room = $6", vec![&rooms[0]]),
-        PastQuery::Search(asked, _) => {
-            words = asked.in_rooms(rooms);
-            let found = "m.room = ANY($6) AND m.words @@ ($7::text)::tsquery";
-            (found, vec![&rooms, &words])
-        }
-    };
-    let newest = match query {
-        PastQuery::Room(_) => {
-            let newest = "SELECT coalesce(max(seq), 0) FROM messages WHERE room = $1";
-            client.query_one(newest, &[&rooms[0]]).await?
-        }
-        PastQuery::Search(..) => {
-            let newest = "SELECT coalesce(max(id), 0) FROM messages";
-            client.query_one(newest, &[]).await?
-        }
-    };
-    let newest: i64 = newest.get(0);
-    page.begin_before(newest + 1);
-    let key = query.key();
     let select = format!(
-        "SELECT {COLUMNS}, m.{key} FROM messages m WHERE m.{key} < $2 AND m.{key} >= $3
-         AND m.participant <> ALL($4) AND {found} AND {THERE} ORDER BY m.{key} DESC LIMIT $5"
+        "SELECT {COLUMNS}, m.id FROM messages m WHERE m.words @@ ($2::text)::tsquery AND m.id < $3
+         AND m.id >= $7 AND m.participant <> ALL($4) AND m.room = ANY($5) AND {THERE}
+         ORDER BY m.id DESC LIMIT $6"
     );
-    let user = signed(page.reading.user.0);
+    let (user, query) = (signed(page.reading.user.0), words.in_rooms(rooms));
     let hidden = page.reading.hidden.iter();
     let hidden: Vec<i64> = hidden.map(|user| signed(user.0)).collect();
+    let newest = "SELECT coalesce(max(id), 0) FROM messages";
+    let newest: i64 = client.query_one(newest, &[]).await?.get(0);
+    page.begin_before(newest + 1);
+    let mut span = POSITIONS;
     let limit = page.reading.limit as i64 + 1;
-    let mut span = PLACES;
     let by = Instant::now() + READ;
     loop {
         let from = page.done.saturating_sub(span);
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&user, &page.done, &from, &hidden, &limit];
-        values.extend(&of);
-        let rows = match client.query(&select, &values).await {
-            Err(error) if is_slow(&error) && page.has_moved() => return Ok(false),
-            rows => rows?,
+        let values: [&(dyn ToSql + Sync); 7] =
+            [&user, &query, &page.done, &hidden, &rooms, &limit, &from];
+        let Some(rows) = in_time(client.query(&select, &values).await, page)? else {
+            return Ok(false);
         };
         for row in rows {
             if !page.try_add(message(&row)) {
@@ -101,6 +139,17 @@ async fn add_messages(
             return Ok(from <= 0);
         }
         span = span.saturating_mul(4);
+    }
+}
+
+/// The rows of a statement. None if its time is over, and there is an answer without them.
+fn in_time(
+    rows: Result<Vec<Row>, tokio_postgres::Error>,
+    page: &PageBuilder<'_>,
+) -> Result<Option<Vec<Row>>, CopyError> {
+    match rows {
+        Err(error) if is_slow(&error) && page.has_moved() => Ok(None),
+        rows => Ok(Some(rows?)),
     }
 }
 

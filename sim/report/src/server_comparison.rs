@@ -49,7 +49,7 @@ pub struct LoadStage {
     pub simulated: ServerRun,
     /// The live server's run.
     pub live: ServerRun,
-    /// The ratios of live to virtual, by metric, in the order of [`QUANTILES`]; `None` if either is
+    /// The ratios of live to virtual, by metric, in the order of `QUANTILES`; `None` if either is
     /// missing.
     pub ratios: BTreeMap<&'static str, [Option<f64>; 3]>,
 }

@@ -64,7 +64,12 @@ impl Model {
         let is_odd = |interest: &Arc<str>| !is_line(interest, MAX_NAME);
         let is_wrong = many || given.iter().any(is_odd);
         refuse_if(is_wrong, refuse(Code::InvalidArguments))?;
-        Ok(given.iter().map(|one| one.to_lowercase().into()).collect())
+        let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+        let lower = |interest: &Arc<str>| match interest.bytes().all(is_lower) {
+            true => Arc::clone(interest),
+            false => interest.to_lowercase().into(),
+        };
+        Ok(given.iter().map(lower).collect())
     }
 
     /// Whether a waiter with these interests accepts only partners with a shared one. // 6.1

@@ -131,21 +131,21 @@ fn spellings(text: &str) -> Vec<String> {
 
 /// The keys of a text: look-alikes have one in common. // 5.3
 pub(super) fn keys(text: &str) -> Vec<String> {
-    keys_in(&spellings(text))
+    keys_in(spellings(text))
 }
 
 /// The keys of a text, unless it is or contains a reserved one. // 5.3
 fn unreserved(text: &str) -> Option<Vec<String>> {
     let spellings = spellings(text);
     let is_reserved = spellings.iter().any(|folded| is_reserved(folded));
-    (!is_reserved).then(|| keys_in(&spellings))
+    (!is_reserved).then(|| keys_in(spellings))
 }
 
-fn keys_in(spellings: &[String]) -> Vec<String> {
+fn keys_in(mut spellings: Vec<String>) -> Vec<String> {
+    for folded in &mut spellings {
+        folded.retain(|c| c != ' ');
+    }
     spellings
-        .iter()
-        .map(|folded| without_spaces(folded))
-        .collect()
 }
 
 /// Whether a key is this prefix with a number: `user_`, as in the names that the server gives, or
@@ -187,10 +187,13 @@ fn group(c: char) -> Group {
 /// Whether a text with this folded form, or a part of it, is reserved. // 5.3
 fn is_reserved(folded: &str) -> bool {
     let spelt = |piece: &str| {
-        let spelt = piece
-            .chars()
-            .filter(|c| is_spelt(*c) && group(*c) != Group::Mark);
-        spelt.collect::<String>()
+        let mut spelt = String::with_capacity(piece.len());
+        spelt.extend(
+            piece
+                .chars()
+                .filter(|c| is_spelt(*c) && group(*c) != Group::Mark),
+        );
+        spelt
     };
     let is_word = |piece: &str| match piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         true => SERVERS_KEYS.contains(piece),

@@ -25,6 +25,11 @@ pub(super) fn count(text: &str) -> u32 {
     u32::try_from(text.chars().count()).expect("a text has fewer than 2^32 characters")
 }
 
+/// Whether a text has more than `most` characters. A text with at most `most` bytes never has.
+fn is_longer(text: &str, most: u32) -> bool {
+    text.len() > most as usize && count(text) > most
+}
+
 impl Model {
     /// Whether the caller may speak. // 7.6
     fn check_floor(&self, turn @ (user, room, _): Turn) -> Checked {
@@ -39,7 +44,7 @@ impl Model {
     fn check_message(&self, text: &str) -> Checked {
         refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
         let most = self.config.max_message;
-        refuse_if(count(text) > most, refuse_at(Code::MessageTooLong, most))
+        refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
     }
 
     /// `send_message`. // 8.4

@@ -1,8 +1,9 @@
 //! Types that the chat server and its judges share: instants, spans, ids, events and gaps, calls and
 //! their answers, pages, entries of the journal, operators' acts, their mutes and bans, what operators
-//! and members read, what a restart and an archive take over, when an owner answers reads, the codes of refusals, the configuration with every limit, the kinds of breaks and
-//! timers, the moves of a stick, whether a journal is whole, and the function that folds words into a
-//! hash. None of them decides anything.
+//! and members read, what a restart and an archive take over, when an owner answers reads, the codes of
+//! refusals, the configuration with every limit, the kinds of breaks and timers, the moves of a stick,
+//! whether a journal is whole, and the function that folds words into a hash. None of them decides
+//! anything.
 
 mod call;
 mod command;

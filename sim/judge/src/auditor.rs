@@ -325,7 +325,7 @@ impl Auditor {
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
-        self.grown = self.model.take_grown();
+        self.model.take_grown(&mut self.grown);
         for &user in &self.grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(since, check);

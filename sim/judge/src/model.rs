@@ -151,14 +151,15 @@ impl Model {
         }
     }
 
-    /// The participants whose inboxes grew since the last call, each once, in ascending number.
-    pub(crate) fn take_grown(&mut self) -> Vec<User> {
-        let mut grown = std::mem::take(&mut self.grown);
+    /// Replaces these by the participants whose inboxes grew since the last call, each once, in
+    /// ascending number.
+    pub(crate) fn take_grown(&mut self, grown: &mut Vec<User>) {
+        grown.clear();
+        std::mem::swap(&mut self.grown, grown);
         grown.sort_unstable();
         grown.dedup();
         // Participants forgotten meanwhile have no inbox.
         grown.retain(|user| self.is_registered(*user));
-        grown
     }
 
     /// Applies the journal's entry at this position, and returns the expected result. // 2.2

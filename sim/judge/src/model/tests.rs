@@ -497,8 +497,11 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     });
     s.enter(0, 'a', &[]).unwrap();
     s.enter(0, 'b', &[]).unwrap();
-    assert_eq!(s.model.take_grown(), [User(1), User(2)]);
-    assert_eq!(s.model.take_grown(), []);
+    let mut grown = vec![User(9)];
+    s.model.take_grown(&mut grown);
+    assert_eq!(grown, [User(1), User(2)]);
+    s.model.take_grown(&mut grown);
+    assert_eq!(grown, []);
     let left = |outcome| match outcome {
         Ok(Reply::Sent { turns_left, .. }) => turns_left,
         other => panic!("{other:?}"),

@@ -260,11 +260,15 @@ proptest! {
     fn every_call_ends_once(
         seed in any::<u64>(),
         habits in proptest::array::uniform6(0u8..3),
-        (stream, by_hand) in (any::<bool>(), 0u8..5),
+        (stream, kind) in (any::<bool>(), 0u8..5),
         inputs in proptest::collection::vec(input(), 0..120),
     ) {
         let script = || {
-            if by_hand == 0 { crate::harness::by_hand(stream.then_some(ReadBy::Handle)) } else { Script::Flow(Arc::new(persona(habits, stream))) }
+            if kind == 0 {
+                by_hand(stream.then_some(ReadBy::Handle))
+            } else {
+                Script::Flow(Arc::new(persona(habits, stream)))
+            }
         };
         let run = |seed| {
             let mut harness = Harness::with_seed(script(), seed);

@@ -35,6 +35,8 @@ pub(crate) struct WorkspaceCopy {
     sources: BTreeMap<String, Vec<u8>>,
     /// A shell in the copy's root, whose builds have a folder of their own.
     pub(crate) sh: Shell,
+    /// Words of every build in addition.
+    pub(crate) more: &'static [&'static str],
     /// Locked until it is dropped.
     _lock: File,
 }
@@ -53,6 +55,7 @@ impl WorkspaceCopy {
         let copy = Self {
             sources: sources.collect::<Result<_, _>>()?,
             sh: sh.clone(),
+            more: &[],
             _lock: lock,
         };
         copy.sh
@@ -103,7 +106,8 @@ impl WorkspaceCopy {
     /// # Errors
     /// The compiler's output.
     pub(crate) fn compile(&self, words: &[&str]) -> Result<()> {
-        let build = cmd!(self.sh, "cargo build --quiet {words...}");
+        let more = self.more;
+        let build = cmd!(self.sh, "cargo build --quiet {words...} {more...}");
         let output = build.ignore_status().output()?;
         if output.status.success() {
             return Ok(());

@@ -165,11 +165,16 @@ pub(crate) fn run(sh: &Shell, words: &MutantsWords, out: &mut impl Write) -> Res
     if words.only.is_empty() {
         none_of(&coverage::check(sh, &all)?)?;
     }
-    let copy = WorkspaceCopy::refresh(sh)?;
-    // A hunt spends more time compiling than simulating. So it optimises less, in small units: only changed ones
-    // are compiled again.
+    let mut copy = WorkspaceCopy::refresh(sh)?;
+    // A hunt spends more time compiling than simulating. So it optimises less, in small units and not across them:
+    // only changed ones are compiled again, in 3 s of a processor where optimised ones take 12.
+    copy.sh.set_var("CARGO_PROFILE_RELEASE_LTO", "off");
     copy.sh.set_var("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     copy.sh.set_var("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64");
+    copy.more = &[
+        "--config",
+        "profile.release.package.chat-core.codegen-units=64",
+    ];
     let hunt = |mutant: &Mutant| hunt::hunt(&copy, mutant, words.seeds);
     let rows = hunt_all(&copy, &chosen, hunt, out, |row| keep(sh, row))?;
     Ok(write_sum(&rows, out)?)

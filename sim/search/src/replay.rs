@@ -19,7 +19,6 @@ use sim_model::outcome::{BrokenInvariant, JournalRestart, JournalViolation, Note
 use sim_model::plan::Plan;
 use sim_model::protocol::Refusal;
 use sim_model::server::ServerRecord;
-use sim_world::translate;
 
 pub use followed::FollowTarget;
 use followed::{FollowedParticipant, kind};
@@ -79,7 +78,7 @@ pub fn observe(
             is_whole = true;
         }
         if is_whole {
-            let said = translate::decided(outcome);
+            let said = outcome.as_ref().map_err(Refusal::from);
             observer.observe_server(at, &committed(position, at, entry, said));
         }
     };
@@ -152,7 +151,7 @@ pub fn to_scenario(
         if let Some(steps) = &mut steps
             && (from..=until).contains(&position)
         {
-            let said = translate::decided(outcome);
+            let said = outcome.as_ref().map_err(Refusal::from);
             steps.entry(at, entry, said);
         }
     };
@@ -215,7 +214,7 @@ impl<'r> Replay<'r> {
         if self.found.first == 0 {
             self.begin(position, at, entry);
         }
-        let said = translate::decided(outcome);
+        let said = outcome.as_ref().map_err(Refusal::from);
         *self.found.entries.entry(kind(entry)).or_default() += 1;
         if let Err(refusal) = said {
             *self.found.refused.entry(refusal.code).or_default() += 1;

@@ -15,14 +15,13 @@
 //! | `Point` | world | a `sometimes` point |
 //! | `Did` | world | a refusal, an event, a timer, a move of a stick |
 //!
-//! Numbers are grouped into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is: the
-//! server is down, the disk is slow, it fails, a client is cut off, suspended or reads slowly, and
-//! the phase.
+//! Numbers are grouped into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is
+//! [`World::wrong`].
 
 use chat_core::{Attendance, Hub, ParticipantOutline, RoomKind, RoomOutline, TimerKind};
 use chat_types::mix;
 
-use super::{Phase, World};
+use super::World;
 use sim_model::outcome::{Point, Tally};
 
 /// The number of distinct facets, to which hashes are reduced.
@@ -137,7 +136,7 @@ fn timer(next: Option<TimerKind>) -> u64 {
 
 /// The facets of a world's state.
 pub(super) fn facets(world: &World<'_, '_>, into: &mut FacetSet) {
-    let wrong = wrong(world);
+    let wrong = world.wrong();
     let Some(node) = world.server.node() else {
         into.push(Facet::of(About::Wrong, &[wrong, world.server.lives()]));
         return;
@@ -214,27 +213,6 @@ fn line(hub: &Hub, next: u64) -> Facet {
     let counts = hub.counts();
     let participants = class(counts.participants);
     Facet::of(About::Line, &[class(counts.waiting), next, participants])
-}
-
-/// A bit for each kind of fault that is active.
-fn wrong(world: &World<'_, '_>) -> u64 {
-    let now = world.now();
-    let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
-    let cluster = world.server.cluster.as_ref();
-    let has_trouble = cluster.is_some_and(|cluster| cluster.has_trouble(now));
-    let active = [
-        world.server.node().is_none(),
-        world.active_faults.disk_factor(now) > 1,
-        world.active_faults.disk_fails(now).is_some(),
-        world.network.is_any_cut(now),
-        any(&|client| client.asleep_until > now),
-        any(&|client| client.slow_until > now),
-        world.phase != Phase::Safety,
-        world.server.is_paused(now),
-        has_trouble,
-    ];
-    let bits = (0..).zip(active);
-    bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))
 }
 
 /// The facets of what the core did since `before`, which is updated.

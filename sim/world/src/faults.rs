@@ -6,7 +6,7 @@ use chat_core::Address;
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
-use super::{Phase, START, World};
+use super::{Client, Phase, START, World};
 use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use sim_model::draw::{Actor, Draw};
@@ -267,6 +267,27 @@ impl World<'_, '_> {
         self.heal_cluster();
         self.resolve_unknown_append();
         self.resume_all_readers();
+    }
+
+    /// A bit for each kind of trouble: the server is down, the disk is slow, it fails, a client is cut
+    /// off, suspended or reads slowly, faults are over, a server is paused, several have trouble.
+    pub(super) fn wrong(&self) -> u64 {
+        let now = self.now();
+        let any = |is: &dyn Fn(&Client) -> bool| self.clients.iter().any(is);
+        let cluster = self.server.cluster.as_ref();
+        let active = [
+            self.server.node().is_none(),
+            self.active_faults.disk_factor(now) > 1,
+            self.active_faults.disk_fails(now).is_some(),
+            self.network.is_any_cut(now),
+            any(&|client| client.asleep_until > now),
+            any(&|client| client.slow_until > now),
+            self.phase != Phase::Safety,
+            self.server.is_paused(now),
+            cluster.is_some_and(|cluster| cluster.has_trouble(now)),
+        ];
+        let bits = (0..).zip(active);
+        bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))
     }
 
     /// The victims of the fault, in order.

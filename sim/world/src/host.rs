@@ -7,10 +7,8 @@ use std::sync::Arc;
 use chat_core::{Address, Entry, Node, Output, Page, Reject, Reply, Ticket};
 use chat_types::{Seq, Time};
 use sim_model::history::Observer;
-use sim_model::protocol::{Outcome, PUSH_MAX, Response};
+use sim_model::protocol::{Outcome, PUSH_MAX, Refusal, Response};
 use sim_model::server::{BatchEntry, Call, ServerRecord};
-
-use crate::translate;
 
 /// A node at an instant of its clock, and the observer of what it does.
 #[derive(Debug)]
@@ -91,7 +89,7 @@ impl<O: Observer> ServerHost<'_, O> {
                     at,
                     entry,
                     ticket,
-                    said: translate::decided(outcome),
+                    said: outcome.as_ref().map_err(Refusal::from),
                     posted: tells_posted.then_some(posted),
                 };
                 observer.observe_server(since, &committed);
@@ -156,7 +154,7 @@ pub(crate) fn sent(
 ) -> Sent {
     match output {
         Output::Reply { ticket, outcome } => {
-            let outcome = outcome.map_err(|reject| translate::refusal(&reject));
+            let outcome = outcome.map_err(|reject| Refusal::from(&reject));
             let record = if let Ok(Response::Streaming) = outcome {
                 let cursor = cursor(ticket).map(|cursor| cursor.0);
                 ServerRecord::StreamOpened { ticket, cursor }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_core::{Entry, Position, Ticket};
 use chat_types::{Span, Time};
+use sim_model::protocol::Refusal;
 use sim_model::server::ServerRecord;
 
 use super::event_queue::Event;
@@ -11,7 +12,6 @@ use super::in_flight::{InFlight, RequestOrigin, RequestStage};
 use super::race_schedule::Direction;
 use super::{START, World};
 use crate::disk::Decisions;
-use crate::translate;
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{Harm, Outage, Stored};
@@ -119,7 +119,7 @@ impl World<'_, '_> {
         let reported = self.server.reported;
         let look = |place: (Position, Time), entry: &Entry, (before, now): Decisions<'_>| {
             let (Position(position), at) = place;
-            let after = translate::decided(now);
+            let after = now.as_ref().map_err(Refusal::from);
             if place.0 > reported {
                 let committed = ServerRecord::Committed {
                     position,
@@ -131,7 +131,7 @@ impl World<'_, '_> {
                 };
                 observers.observe_server(server_now, &committed);
             } else if let Some(before) = before.filter(|before| *before != now) {
-                let before = translate::decided(before);
+                let before = before.as_ref().map_err(Refusal::from);
                 let redecided = ServerRecord::Redecided {
                     position,
                     before,

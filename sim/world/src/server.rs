@@ -8,6 +8,7 @@ use std::sync::Arc;
 use chat_core::{Address, Call, Counters, Earlier, Node, Position, Reject, Ticket};
 use chat_types::{Config, Span, Time, mix};
 use sim_model::cluster::ClusterFact;
+use sim_model::protocol::Refusal;
 
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage};
@@ -17,7 +18,6 @@ use crate::cluster::Cluster;
 use crate::disk::Disk;
 use crate::host::{Sent, ServerHost};
 use crate::observers::Observers;
-use crate::translate;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::NetworkRecord;
 use sim_model::plan::{Fault, FaultKind, Plan, Workload};
@@ -213,7 +213,7 @@ impl<'o> World<'_, 'o> {
                 retry_after: OVERLOAD_RETRY,
                 earlier: request.map_or(Earlier::Unasked, |request| request.unasked()),
             };
-            return self.answer(ticket, Err(translate::refusal(&reject)));
+            return self.answer(ticket, Err(Refusal::from(&reject)));
         }
         if let Some(request) = self.in_flight.request(ticket) {
             request.stage = RequestStage::AtServer;

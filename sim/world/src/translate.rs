@@ -7,11 +7,8 @@ pub use listing::lists;
 
 use std::sync::Arc;
 
-use chat_core::{
-    Address, Call, Caller, NameHolder, Reader, Reject, Reply, RequestKey, SecretHash, Seq,
-};
-
-use sim_model::protocol::{Op, ReadBy, Refusal};
+use chat_core::{Address, Call, Caller, Reader, RequestKey, SecretHash, Seq};
+use sim_model::protocol::{Op, ReadBy};
 use sim_user::Credential;
 
 /// A stand-in for a cryptographic hash, which only needs to be free of collisions: the hash of the
@@ -67,44 +64,4 @@ pub fn open_stream(secret: u64, by: ReadBy, after: Option<u64>) -> Arc<Call> {
         reader: reader(handle(secret), by),
         after: after.map(Seq),
     })
-}
-
-/// The server's decision as its caller reads it.
-pub fn decided(outcome: &Result<Reply, Reject>) -> Result<&Reply, Refusal> {
-    outcome.as_ref().map_err(refusal)
-}
-
-/// A refusal as its client sees it.
-pub fn refusal(reject: &Reject) -> Refusal {
-    Refusal {
-        code: reject.code(),
-        retry_after: reject.retry_after(),
-        earlier: reject.earlier(),
-        number: number(reject),
-    }
-}
-
-/// The number in the message, unless it is a delay; a silence in microseconds.
-fn number(reject: &Reject) -> Option<u64> {
-    if let Reject::RoomAmbiguous { rooms: number }
-    | Reject::MessageTooLong { limit: number }
-    | Reject::DraftFull { limit: number }
-    | Reject::QueueFull { limit: number }
-    | Reject::RoomFull { limit: number }
-    | Reject::AddressFull { limit: number } = reject
-    {
-        return Some((*number).into());
-    }
-    if let Reject::NameTaken { holder } = reject
-        && let NameHolder::SameAddress(silence) | NameHolder::Other(silence) = holder
-    {
-        return Some(silence.0);
-    }
-    if let Reject::ChatEnded { ending } = reject {
-        return Some(ending.reason as u64);
-    }
-    if let Reject::InvalidCursor { end } = reject {
-        return Some(*end);
-    }
-    None
 }

@@ -1,6 +1,7 @@
 //! Outcomes of calls, as their clients see them.
 
-use chat_types::{Code, Earlier, Reply, Response, Span};
+use chat_types::reject::NameHolder;
+use chat_types::{Code, Earlier, Reject, Reply, Response, Span};
 
 /// A server's refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,34 @@ impl Refusal {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         Code::named(self.code).is_some_and(Code::is_retryable)
+    }
+}
+
+/// A refusal as its client sees it.
+impl From<&Reject> for Refusal {
+    fn from(reject: &Reject) -> Self {
+        use NameHolder::{Other, SameAddress, Server};
+        let number = match *reject {
+            Reject::RoomAmbiguous { rooms: number }
+            | Reject::MessageTooLong { limit: number }
+            | Reject::DraftFull { limit: number }
+            | Reject::QueueFull { limit: number }
+            | Reject::RoomFull { limit: number }
+            | Reject::AddressFull { limit: number } => Some(number.into()),
+            Reject::NameTaken { holder } => match holder {
+                SameAddress(silence) | Other(silence) => Some(silence.0),
+                Server => None,
+            },
+            Reject::ChatEnded { ending } => Some(ending.reason as u64),
+            Reject::InvalidCursor { end } => Some(end),
+            _ => None,
+        };
+        Self {
+            code: reject.code(),
+            retry_after: reject.retry_after(),
+            earlier: reject.earlier(),
+            number,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
 use chat_types::{Continuity, Span};
 use sim_model::history::{Observer, RunEvent};
 use sim_model::outcome::Progress;
+use sim_model::protocol::Refusal;
 
 use super::*;
 use crate::seed::run_seed;
@@ -390,7 +391,7 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
         // Repeated calls are left out of the scenario.
         let is_repeated = matches!(entry, Entry::Call { key: Some(key), .. } if !keys.insert(*key));
         if !is_repeated {
-            first.add(entry, translate::decided(outcome));
+            first.add(entry, outcome.as_ref().map_err(Refusal::from));
         }
     };
     walk(&mut bundle, &mut look).unwrap();

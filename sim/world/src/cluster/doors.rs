@@ -10,7 +10,7 @@ use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, OwnerReads};
-use sim_model::protocol::{Code, Outcome, Read};
+use sim_model::protocol::{Code, Outcome, Read, Refusal};
 
 use super::Cluster;
 use super::chance::Purpose;
@@ -18,7 +18,6 @@ use super::turns::Deferred;
 use crate::event_queue::Event;
 use crate::host;
 use crate::in_flight::{InFlight, RequestStage, Stream};
-use crate::translate;
 use crate::{START, World};
 
 /// The pause between two attempts of a door.
@@ -128,7 +127,7 @@ impl World<'_, '_> {
             retry_after: RETRY,
             earlier: known.unwrap_or_else(|| request.unasked()),
         };
-        self.answer(ticket, Err(translate::refusal(&reject)));
+        self.answer(ticket, Err(Refusal::from(&reject)));
     }
 
     /// Submits a call to the owner, or lets its door try again.

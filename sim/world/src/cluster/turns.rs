@@ -10,12 +10,12 @@ use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
+use sim_model::protocol::Refusal;
 use sim_model::server::ServerRecord;
 
 use super::applied;
 use crate::World;
 use crate::host;
-use crate::translate;
 
 /// The owner's node before a turn, or after it.
 #[derive(Clone, Debug, Default)]
@@ -308,7 +308,7 @@ impl World<'_, '_> {
             at: next.at,
             entry: &next.entry,
             ticket,
-            said: translate::decided(&next.outcome),
+            said: next.outcome.as_ref().map_err(Refusal::from),
             posted: Some(&*next.posted),
         });
         self.server.reported = next.position;

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::Outcome;
 use crate::server::Server;
-use crate::turns::{ms, plan};
+use crate::turns::{Sender, ms, pace};
 use crate::wire::{ACCEPT, Connection, Events, Person, hello, request};
 
 #[derive(Debug, clap::Args)]
@@ -72,14 +72,19 @@ async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<[Histogram<u
         let listener = join(server.address, transport, &format!("listener {n}"), &room).await?;
         let stream = Connection::open(server.address).await?;
         let stream = stream.stream(&listener.listens).await?;
-        speakers.push(speak(speaker, began));
+        // A message contains its planned and its actual time.
+        let request = move |due: Instant| {
+            let (due, now) = ((due - began).as_micros(), began.elapsed().as_micros());
+            (speaker.says)(format!("{due} {now}")).into()
+        };
+        speakers.push(Sender::new(speaker.connection, request));
         tokio::spawn(listen(stream, began, arrived.clone()));
     }
     let span = Duration::from_secs(u64::from(args.seconds));
-    let planner = plan(speakers, f64::from(args.rate), span);
-    let sends = tokio::task::spawn_blocking(|| planner.join()).await?;
+    let mut waits = Histogram::new(3)?;
+    pace(speakers, f64::from(args.rate), span, &mut waits).await?;
     let all = async {
-        for _ in 0..sends.map_err(|_| "the planner panicked")? {
+        for _ in 0..waits.len() {
             let arrival: Delays = arrivals.recv().await.ok_or("every listener has ended")?;
             for (all, delay) in delays.iter_mut().zip(arrival) {
                 all.record(delay)?;
@@ -156,20 +161,6 @@ fn call(session: &str, tool: &str, arguments: &Value) -> Vec<u8> {
     let params = json!({ "name": tool, "arguments": arguments });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     request("POST /mcp", &in_session(ACCEPT, session), &body)
-}
-
-/// Sends a message at each received time. The message contains its planned and its actual time.
-fn speak(mut speaker: Participant, began: Instant) -> UnboundedSender<Instant> {
-    let (due, mut dues) = unbounded_channel::<Instant>();
-    tokio::spawn(async move {
-        while let Some(due) = dues.recv().await {
-            let (due, now) = ((due - began).as_micros(), began.elapsed().as_micros());
-            let request = (speaker.says)(format!("{due} {now}"));
-            speaker.connection.exchange(&request).await?.json()?;
-        }
-        Outcome::Ok(())
-    });
-    due
 }
 
 /// Reports the delays of every message that arrives.

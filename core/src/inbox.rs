@@ -91,10 +91,10 @@ impl Inbox {
         let left = usize::try_from(self.unread(after)).unwrap_or(usize::MAX);
         let mut events = Vec::with_capacity(limits.events.min(left).min(self.kept.len()));
         let mut gaps = Vec::new();
-        let (mut cursor, mut answer) = (after, limits.begin());
+        let (mut cursor, mut fits) = (after, limits.fits());
         let mut is_all = true;
         for (seq, event) in self.kept.after(after) {
-            if !answer.try_add(event) {
+            if !fits(event) {
                 is_all = false;
                 break;
             }
@@ -163,46 +163,25 @@ pub(crate) struct PageLimits {
     pub(crate) bytes: usize,
 }
 
-/// An answer while events are added to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PageBuilder {
-    limits: PageLimits,
-    events: usize,
-    bytes: usize,
-}
-
 impl PageLimits {
-    /// An answer without an event.
-    pub(crate) const fn begin(self) -> PageBuilder {
-        PageBuilder {
-            limits: self,
-            events: 0,
-            bytes: 0,
-        }
-    }
-
     /// The longest prefix of these events that fits into one answer.
     pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
-        let mut answer = self.begin();
-        events
-            .take_while(|event| answer.try_add(event))
-            .cloned()
-            .collect()
+        let mut fits = self.fits();
+        events.take_while(|event| fits(event)).cloned().collect()
     }
-}
 
-impl PageBuilder {
-    /// Adds the event if the answer has space for it. After the first refusal the answer is
+    /// Adds one event after another to an answer, if it has space. After the first refusal the answer is
     /// complete.
-    pub(crate) fn try_add(&mut self, event: &Event) -> bool {
-        let bytes = self.bytes.saturating_add(text_bytes(event));
-        let is_first = self.events == 0;
-        if self.events >= self.limits.events || (bytes > self.limits.bytes && !is_first) {
-            return false;
+    fn fits(self) -> impl FnMut(&Event) -> bool {
+        let (mut events, mut bytes) = (0, 0_usize);
+        move |event| {
+            let with_it = bytes.saturating_add(text_bytes(event));
+            if events >= self.events || (with_it > self.bytes && events > 0) {
+                return false;
+            }
+            (events, bytes) = (events + 1, with_it);
+            true
         }
-        self.events += 1;
-        self.bytes = bytes;
-        true
     }
 }
 

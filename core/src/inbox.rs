@@ -175,7 +175,8 @@ impl PageLimits {
     fn fits(self) -> impl FnMut(&Event) -> bool {
         let (mut events, mut bytes) = (0, 0_usize);
         move |event| {
-            let with_it = bytes.saturating_add(text_bytes(event));
+            let text = event.body.message().map_or(0, |(_, text)| text.len());
+            let with_it = bytes.saturating_add(text);
             if events >= self.events || (with_it > self.bytes && events > 0) {
                 return false;
             }
@@ -183,11 +184,6 @@ impl PageLimits {
             true
         }
     }
-}
-
-/// The size of the event's text in bytes of UTF-8.
-fn text_bytes(event: &Event) -> usize {
-    event.body.message().map_or(0, |(_, text)| text.len())
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ impl PageLimits {
     /// complete.
     fn fits(self) -> impl FnMut(&Event) -> bool {
         let (mut events, mut bytes) = (0, 0_usize);
-        move |event| {
+        move |event: &Event| {
             let text = event.body.message().map_or(0, |(_, text)| text.len());
             let with_it = bytes.saturating_add(text);
             if events >= self.events || (with_it > self.bytes && events > 0) {

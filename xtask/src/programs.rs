@@ -135,7 +135,7 @@ fn install(sh: &Shell, packages: &str) -> Result<()> {
         (false, true) => "sudo --non-interactive env",
         (false, false) => "sudo env",
     };
-    let as_root = |command: &str| {
+    let as_root = |command: &str| -> Result<()> {
         let words = format!("{sudo} DEBIAN_FRONTEND=noninteractive {command}");
         Ok(sh.cmd("env").args(words.split(' ')).run()?)
     };

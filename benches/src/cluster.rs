@@ -1,7 +1,6 @@
 //! Measures what a cluster costs: sends at one server and at members, by different doors, in turns, and
 //! the processor time that each process needs for a send.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use crate::durable::folder;
-use crate::server::{Server, processor_seconds};
+use crate::server::Server;
 use crate::turns::{Load, Turns, both, senders};
 use crate::wire::{Connection, request};
 use crate::{Outcome, median};
@@ -44,44 +43,6 @@ struct Nats {
     children: Vec<Child>,
 }
 
-/// A load on processes, and what was measured besides.
-struct Served {
-    load: Load,
-    /// The processes that serve it, by what they are.
-    processes: Vec<(&'static str, u32)>,
-    /// Processor time for a send at full speed, in microseconds, one for each round.
-    costs: BTreeMap<&'static str, Vec<f64>>,
-}
-
-impl Served {
-    const fn new(load: Load, processes: Vec<(&'static str, u32)>) -> Self {
-        Self {
-            load,
-            processes,
-            costs: BTreeMap::new(),
-        }
-    }
-
-    fn processor(&self) -> Outcome<BTreeMap<&'static str, f64>> {
-        let mut sums = BTreeMap::new();
-        for (what, id) in &self.processes {
-            *sums.entry(*what).or_default() += processor_seconds(*id)?;
-        }
-        Ok(sums)
-    }
-
-    async fn measure(&mut self, span: Duration) -> Outcome<()> {
-        let before = self.processor()?;
-        let sends = self.load.saturate(span).await?;
-        for (what, seconds) in self.processor()? {
-            let spent = seconds - before.get(what).copied().unwrap_or_default();
-            let cost = spent * 1_000_000.0 / f64::from(sends);
-            self.costs.entry(what).or_default().push(cost);
-        }
-        self.load.quiet(span).await
-    }
-}
-
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     let folder = folder(&args.folder)?;
     let data = folder.path().join("alone").to_string_lossy().into_owned();
@@ -103,17 +64,18 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     loads.push(loaded("three realms, three owners", &doors, three.named(), args).await?);
     for _ in 0..args.turns.rounds {
         for load in &mut loads {
-            load.measure(args.turns.span()).await?;
+            load.saturate(args.turns.span()).await?;
+            load.quiet(args.turns.span()).await?;
         }
     }
     println!(
         "\n{:<28}{:>8}{:>21}{:>21}  processor time of a send",
         "", "sends/s", "saturated p50, p99", "quiet p50, p99"
     );
-    for Served { load, costs, .. } in &loads {
+    for load in &loads {
         let cost =
             |(what, costs): (&&str, &Vec<f64>)| format!("{what} {:.0} µs", median(costs.clone()));
-        let costs: Vec<_> = costs.iter().map(cost).collect();
+        let costs: Vec<_> = load.costs.iter().map(cost).collect();
         let (name, rate, costs) = (load.name, load.rate(), costs.join(", "));
         let [busy, _, quiet] = load.waits.each_ref().map(both);
         println!("{name:<28}{rate:>8.0}{busy:>21}{quiet:>21}  {costs}");
@@ -122,7 +84,7 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
 }
 
 /// The loads of three members of one realm: by the owner's door, by another one, and by all.
-async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcome<Vec<Served>> {
+async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcome<Vec<Load>> {
     let owner = owner_of(members).await?;
     let order = [owner, (owner + 1) % 3, (owner + 2) % 3];
     let [owner, second, third] = order.map(|number| &members[number]);
@@ -139,8 +101,10 @@ async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcom
     ] {
         let doors = doors.iter().map(|door| door.address).cycle();
         let requests = doors.zip(requests.iter().map(|(_, request)| request.clone()));
-        let load = Load::new(name, requests.collect())?;
-        loads.push(Served::new(load, processes.clone()));
+        loads.push(Load {
+            processes: processes.clone(),
+            ..Load::new(name, requests.collect())?
+        });
     }
     Ok(loads)
 }
@@ -151,14 +115,17 @@ async fn loaded(
     servers: &[&Server],
     mut processes: Vec<(&'static str, u32)>,
     args: &ClusterArgs,
-) -> Outcome<Served> {
+) -> Outcome<Load> {
     let each = args.connections / servers.len();
     let mut requests = Vec::new();
     for server in servers {
         requests.extend(senders(server, each).await?);
         processes.push(("owner", server.id()?));
     }
-    Ok(Served::new(Load::new(name, requests)?, processes))
+    Ok(Load {
+        processes,
+        ..Load::new(name, requests)?
+    })
 }
 
 /// Starts this many members of a realm. One of them owns its log, so all are ready to take calls.

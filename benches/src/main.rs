@@ -37,21 +37,9 @@ fn median(mut figures: Vec<f64>) -> f64 {
     f64::midpoint(at(count.saturating_sub(1) / 2), at(count / 2))
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  cargo xtask load requests           requests/s: a bare echo, /send, the least tool, send_message
-  cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
-  cargo xtask load hostile            others' sends while one client does its worst
-  cargo xtask load streams            idle streams: their memory, and a message to each
-  cargo xtask load durable            sends with each kind of journal, and without one
-  cargo xtask load cluster            sends at members of a cluster, by each door
-  cargo xtask load start              a start from a journal of a million commands
-  cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
-  cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
-
 /// Measures the real server, built in release, under load.
 #[derive(Debug, Parser)]
-#[command(name = "load", after_help = EXAMPLES, max_term_width = 80)]
+#[command(bin_name = "cargo xtask load", max_term_width = 80)]
 struct Cli {
     #[command(subcommand)]
     what: LoadCommand,

@@ -17,17 +17,12 @@ pub(crate) struct Server {
 }
 
 /// Settings without rates and stick, which are not what is measured.
-const UNBOUND: [&str; 10] = [
-    "--limit",
-    "rate_limit=none",
-    "--limit",
-    "registration_rate_limit=none",
-    "--limit",
-    "max_per_address=1000000",
-    "--limit",
-    "turn_limit=none",
-    "--limit",
-    "stick=optional",
+const UNBOUND: [&str; 5] = [
+    "--limit=rate_limit=none",
+    "--limit=registration_rate_limit=none",
+    "--limit=max_per_address=1000000",
+    "--limit=turn_limit=none",
+    "--limit=stick=optional",
 ];
 
 impl Server {

@@ -1,6 +1,8 @@
 //! Loads that take turns, so that what else runs on the machine affects all of them.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use benches::commands::LENGTH;
 
-use crate::server::Server;
+use crate::server::{Server, processor_seconds};
 use crate::wire::{Connection, Person, modern_call};
 use crate::{Outcome, median};
 
@@ -39,6 +41,10 @@ pub(crate) struct Load {
     pub(crate) rates: Vec<f64>,
     /// Waits at full speed, at most of it, and when it is quiet, in microseconds.
     pub(crate) waits: [Histogram<u64>; 3],
+    /// The processes that serve it, by what they are, if their processor time is measured.
+    pub(crate) processes: Vec<(&'static str, u32)>,
+    /// Processor time for an answer at full speed, in microseconds, one for each round.
+    pub(crate) costs: BTreeMap<&'static str, Vec<f64>>,
 }
 
 /// The sends per second of the quiet load.
@@ -51,11 +57,23 @@ impl Load {
             requests,
             rates: Vec::new(),
             waits: [Histogram::new(3)?, Histogram::new(3)?, Histogram::new(3)?],
+            processes: Vec::new(),
+            costs: BTreeMap::new(),
         })
     }
 
-    /// Sends at full speed on all connections, and returns the number of answers.
-    pub(crate) async fn saturate(&mut self, span: Duration) -> Outcome<u32> {
+    /// The processor time so far, in seconds.
+    fn processor(&self) -> Outcome<BTreeMap<&'static str, f64>> {
+        let mut sums = BTreeMap::new();
+        for (what, id) in &self.processes {
+            *sums.entry(*what).or_default() += processor_seconds(*id)?;
+        }
+        Ok(sums)
+    }
+
+    /// Sends at full speed on all connections.
+    pub(crate) async fn saturate(&mut self, span: Duration) -> Outcome<()> {
+        let before = self.processor()?;
         let senders = open(&self.requests).await?.into_iter();
         let began = Instant::now();
         let tasks = senders.map(|mut sender| {
@@ -68,7 +86,7 @@ impl Load {
             })
         });
         let tasks: Vec<_> = tasks.collect();
-        let mut answers = 0;
+        let mut answers = 0_u32;
         for task in tasks {
             for wait in task.await?? {
                 self.waits[0].record(wait)?;
@@ -79,7 +97,11 @@ impl Load {
         self.rates.push(rate);
         let (round, name) = (self.rates.len(), self.name);
         println!("round {round}  {name:<28} {rate:>9.0} requests/s");
-        Ok(answers)
+        for (what, seconds) in self.processor()? {
+            let cost = (seconds - before[what]) * 1_000_000.0 / f64::from(answers);
+            self.costs.entry(what).or_default().push(cost);
+        }
+        Ok(())
     }
 
     /// Sends at 80 % of the rate that it has reached.
@@ -108,15 +130,27 @@ impl Load {
     }
 }
 
-/// A connection, and the request that it repeats.
+/// A connection, and its requests.
 pub(crate) struct Sender {
     connection: Connection,
-    request: Vec<u8>,
+    /// Makes the request that is due at an instant.
+    request: Box<dyn Fn(Instant) -> Arc<[u8]> + Send>,
     /// The time of the last answer.
     answered: Instant,
 }
 
 impl Sender {
+    pub(crate) fn new(
+        connection: Connection,
+        request: impl Fn(Instant) -> Arc<[u8]> + Send + 'static,
+    ) -> Self {
+        Self {
+            connection,
+            request: Box::new(request),
+            answered: Instant::now(),
+        }
+    }
+
     /// Sends, and returns the wait for the answer in microseconds.
     pub(crate) async fn send(&mut self, due: Instant) -> Outcome<u64> {
         // A late timer is no delay of the server. If the answer to the previous send was late, the server
@@ -126,21 +160,19 @@ impl Sender {
         } else {
             Instant::now()
         };
-        self.connection.accepted(&self.request).await?;
+        self.connection.accepted(&(self.request)(due)).await?;
         self.answered = Instant::now();
         Ok(micros(self.answered - began))
     }
 }
 
-/// Opens a connection for each of these requests.
+/// Opens a connection for each of these requests, which it repeats.
 pub(crate) async fn open(requests: &[(SocketAddr, Vec<u8>)]) -> Outcome<Vec<Sender>> {
     let mut senders = Vec::new();
     for (address, request) in requests {
-        senders.push(Sender {
-            connection: Connection::open(*address).await?,
-            request: request.clone(),
-            answered: Instant::now(),
-        });
+        let connection = Connection::open(*address).await?;
+        let request: Arc<[u8]> = request.as_slice().into();
+        senders.push(Sender::new(connection, move |_| Arc::clone(&request)));
     }
     Ok(senders)
 }
@@ -178,17 +210,13 @@ pub(crate) async fn pace(
     Ok(senders)
 }
 
-/// Tells each of these senders in turns when to send, at a steady rate. Returns how often it did.
+/// Tells each of these senders in turns when to send, at a steady rate.
 ///
 /// A separate thread, because a runtime's timers have a resolution of a millisecond.
-pub(crate) fn plan(
-    senders: Vec<UnboundedSender<Instant>>,
-    rate: f64,
-    span: Duration,
-) -> JoinHandle<u32> {
+fn plan(senders: Vec<UnboundedSender<Instant>>, rate: f64, span: Duration) -> JoinHandle<()> {
     thread::spawn(move || {
         let start = Instant::now() + Duration::from_millis(20);
-        let (mut due, mut sends) = (start, 0);
+        let (mut due, mut sends) = (start, 0_u32);
         for sender in senders.iter().cycle() {
             if due >= start + span {
                 break;
@@ -199,7 +227,6 @@ pub(crate) fn plan(
             sends += 1;
             due = start + Duration::from_secs_f64(f64::from(sends) / rate);
         }
-        sends
     })
 }
 

@@ -24,27 +24,8 @@ pub(crate) struct Connection {
 pub(crate) struct Answer {
     /// The status code.
     pub(crate) status: u16,
-    /// The id of the session that it opened.
-    pub(crate) session: Option<String>,
     /// The body.
     pub(crate) body: Vec<u8>,
-}
-
-impl Answer {
-    /// The body, parsed.
-    ///
-    /// # Errors
-    /// A refusal, or a body that is not JSON.
-    pub(crate) fn json(&self) -> Outcome<Value> {
-        let text = String::from_utf8_lossy(&self.body);
-        if self.status / 100 != 2 {
-            return Err(format!("answered {}: {text}", self.status).into());
-        }
-        // An answer in the form of a stream with one event.
-        let data = text.lines().rfind(|line| line.starts_with("data: {"));
-        let json = data.map_or(&*text, |line| &line["data: ".len()..]);
-        Ok(serde_json::from_str(json)?)
-    }
 }
 
 /// A serialised request.
@@ -113,20 +94,6 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// Reads the answer to a registration.
-    ///
-    /// # Errors
-    /// It has no handle.
-    pub(crate) fn of(answer: &Value) -> Outcome<Self> {
-        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
-        let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
-        Ok(Self {
-            handle,
-            reader: text("reader_id"),
-            room: text("room_id"),
-        })
-    }
-
     /// The request that opens its stream.
     pub(crate) fn listens(&self) -> Vec<u8> {
         let by_handle = [("Chat-Handle", &*self.handle)];
@@ -180,7 +147,7 @@ impl Connection {
     /// The connection ended, or the answer is invalid.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
         self.stream.get_mut().write_all(request).await?;
-        let (status, length, session) = self.head().await?;
+        let (status, length) = self.head().await?;
         let mut body = Vec::new();
         match length {
             Some(length) => {
@@ -189,11 +156,7 @@ impl Connection {
             }
             None => while self.chunk(&mut body).await? {},
         }
-        Ok(Answer {
-            status,
-            session,
-            body,
-        })
+        Ok(Answer { status, body })
     }
 
     /// Writes requests, and reads one byte of their answers at a time, until the server closes the
@@ -225,37 +188,33 @@ impl Connection {
         Ok(())
     }
 
-    /// Posts to a route of the HTTP interface.
-    ///
-    /// # Errors
-    /// A refusal, or the connection ended.
-    pub(crate) async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
-        let headers = [("Chat-Handle", handle)];
-        let headers = if handle.is_empty() { &[][..] } else { &headers };
-        let request = request(&format!("POST {path}"), headers, body);
-        self.exchange(&request).await?.json()
-    }
-
     /// Registers a participant with this name in this room.
     ///
     /// # Errors
     /// A refusal, or the connection ended.
     pub(crate) async fn register(&mut self, name: &str, room: &str) -> Outcome<Person> {
         let who = json!({ "username": name, "room": room });
-        Person::of(&self.post("/register", "", &who).await?)
+        let answer = self.accepted(&request("POST /register", &[], &who)).await?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
+        Ok(Person {
+            handle: answer["handle"].as_str().ok_or("no handle")?.to_owned(),
+            reader: text("reader_id"),
+            room: text("room_id"),
+        })
     }
 
-    /// Writes a request that must be accepted, by the tool if it calls one, and reads its answer.
+    /// Writes a request that must be accepted, by the tool if it calls one. Returns the body of its answer.
     ///
     /// # Errors
     /// A refusal, or the connection ended.
-    pub(crate) async fn accepted(&mut self, request: &[u8]) -> Outcome<()> {
+    pub(crate) async fn accepted(&mut self, request: &[u8]) -> Outcome<Vec<u8>> {
         let answer = self.exchange(request).await?;
         let text = String::from_utf8_lossy(&answer.body);
-        if answer.status != 200 || text.contains("\"isError\":true") {
+        if answer.status / 100 != 2 || text.contains("\"isError\":true") {
             return Err(format!("answered {}: {text}", answer.status).into());
         }
-        Ok(())
+        Ok(answer.body)
     }
 
     /// Writes a request whose answer is a stream, and reads its head.
@@ -264,26 +223,25 @@ impl Connection {
     /// A refusal, or the connection ended.
     pub(crate) async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
         self.stream.get_mut().write_all(request).await?;
-        let (status, _, _) = self.head().await?;
+        let (status, _) = self.head().await?;
         if status != 200 {
             return Err(format!("a stream was answered with {status}").into());
         }
         Ok(Events(self))
     }
 
-    /// Reads the head of an answer: its status, its length unless it is chunked, and its session.
-    async fn head(&mut self) -> Outcome<(u16, Option<usize>, Option<String>)> {
+    /// Reads the head of an answer: its status, and its length unless it is chunked.
+    async fn head(&mut self) -> Outcome<(u16, Option<usize>)> {
         let status = self.next_line().await?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         let status = status.ok_or("the answer has no status")?;
-        let (mut length, mut session) = (Some(0), None);
+        let mut length = Some(0);
         loop {
             let line = self.next_line().await?;
             match line.split_once(": ") {
-                None => return Ok((status, length, session)),
+                None => return Ok((status, length)),
                 Some(("content-length", value)) => length = Some(value.parse()?),
                 Some(("transfer-encoding", _)) => length = None,
-                Some(("mcp-session-id", value)) => session = Some(value.to_owned()),
                 Some(_) => {}
             }
         }

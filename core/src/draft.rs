@@ -25,7 +25,8 @@ impl Draft {
             .char_indices()
             .nth(taken as usize)
             .map_or(text.len(), |(at, _)| at);
-        self.appends.push((count_bytes(&self.text), taken));
+        let before = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.appends.push((before, taken));
         self.text.push_str(&text[..end]);
         self.length += taken;
         total - taken
@@ -70,10 +71,6 @@ impl Draft {
 /// The number of characters of a text: Unicode scalar values, as the protocol counts them.
 pub(crate) fn count(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
-}
-
-fn count_bytes(text: &str) -> u32 {
-    u32::try_from(text.len()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ use std::sync::Arc;
 
 use chat_types::{
     Caller, Command, Config, Entry, Event, Implied, Notice, Position, Reply, RequestKey, RoomId,
-    SecretHash, Span, Time, UserId,
+    SecretHash, Time, UserId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ pub struct Hub {
 }
 
 /// Finds participants and rooms by secrets and names. It is derived from the rest of the state.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Index {
     handles: Table<SecretHash, UserId>,
     readers: Table<SecretHash, UserId>,
@@ -393,9 +393,5 @@ impl Hub {
 
     fn who(&self, user: UserId) -> Arc<chat_types::Who> {
         Arc::clone(&self.user(user).who)
-    }
-
-    fn ago(&self, instant: Time) -> Span {
-        self.now.since(instant)
     }
 }

@@ -91,10 +91,10 @@ impl Inbox {
         let left = usize::try_from(self.unread(after)).unwrap_or(usize::MAX);
         let mut events = Vec::with_capacity(limits.events.min(left).min(self.kept.len()));
         let mut gaps = Vec::new();
-        let (mut cursor, mut answer) = (after, limits.begin());
+        let (mut cursor, mut fits) = (after, limits.fits());
         let mut is_all = true;
         for (seq, event) in self.kept.after(after) {
-            if !answer.try_add(event) {
+            if !fits(event) {
                 is_all = false;
                 break;
             }
@@ -163,52 +163,27 @@ pub(crate) struct PageLimits {
     pub(crate) bytes: usize,
 }
 
-/// An answer while events are added to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PageBuilder {
-    limits: PageLimits,
-    events: usize,
-    bytes: usize,
-}
-
 impl PageLimits {
-    /// An answer without an event.
-    pub(crate) const fn begin(self) -> PageBuilder {
-        PageBuilder {
-            limits: self,
-            events: 0,
-            bytes: 0,
-        }
-    }
-
     /// The longest prefix of these events that fits into one answer.
     pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
-        let mut answer = self.begin();
-        events
-            .take_while(|event| answer.try_add(event))
-            .cloned()
-            .collect()
+        let mut fits = self.fits();
+        events.take_while(|event| fits(event)).cloned().collect()
     }
-}
 
-impl PageBuilder {
-    /// Adds the event if the answer has space for it. After the first refusal the answer is
+    /// Adds one event after another to an answer, if it has space. After the first refusal the answer is
     /// complete.
-    pub(crate) fn try_add(&mut self, event: &Event) -> bool {
-        let bytes = self.bytes.saturating_add(text_bytes(event));
-        let is_first = self.events == 0;
-        if self.events >= self.limits.events || (bytes > self.limits.bytes && !is_first) {
-            return false;
+    fn fits(self) -> impl FnMut(&Event) -> bool {
+        let (mut events, mut bytes) = (0, 0_usize);
+        move |event: &Event| {
+            let text = event.body.message().map_or(0, |(_, text)| text.len());
+            let with_it = bytes.saturating_add(text);
+            if events >= self.events || (with_it > self.bytes && events > 0) {
+                return false;
+            }
+            (events, bytes) = (events + 1, with_it);
+            true
         }
-        self.events += 1;
-        self.bytes = bytes;
-        true
     }
-}
-
-/// The size of the event's text in bytes of UTF-8.
-fn text_bytes(event: &Event) -> usize {
-    event.body.message().map_or(0, |(_, text)| text.len())
 }
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ impl Kept {
                 self.slots.pop_front();
                 shares.empty_slots -= 1;
             }
-            if shares.is_spent(self.slots.len()) {
+            // A rebuild of so few costs less than the upkeep.
+            if self.slots.len() <= shares.made_of / 2 {
                 self.close_up();
                 self.shares = None;
             }
@@ -200,11 +201,6 @@ impl Shares {
         self.by_size
             .last()
             .map(|(_, oldest, room)| (*room, oldest.0))
-    }
-
-    /// Whether so few slots are left that a rebuild costs less than the upkeep.
-    const fn is_spent(&self, slots: usize) -> bool {
-        slots <= self.made_of / 2
     }
 
     #[inline(never)]

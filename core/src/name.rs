@@ -121,11 +121,7 @@ pub(crate) fn room_key(name: &str) -> Box<str> {
 fn check_characters(text: &str) -> Result<(), NameFault> {
     if text.is_ascii() {
         let has_base = text.bytes().any(|byte| byte.is_ascii_alphanumeric());
-        return if has_base {
-            Ok(())
-        } else {
-            Err(NameFault::Bare)
-        };
+        return refuse_if(!has_base, NameFault::Bare);
     }
     refuse_if(!text.chars().all(is_allowed), NameFault::Characters)?;
     refuse_if(!text.chars().any(is_base), NameFault::Bare)?;

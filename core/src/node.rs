@@ -359,7 +359,7 @@ impl Node {
         for (user, waiting) in self.long_polls.take_all() {
             self.answer_check(now, user, &waiting);
         }
-        self.answer_all_delayed(now);
+        self.answer_delayed(Time::MAX, now);
         for stream in self.streams.close_all() {
             self.outputs.push_back(Output::StreamClosed(stream));
         }
@@ -395,7 +395,7 @@ impl Node {
     /// Answers waiting checks whose time is over, reports long ones to the Hub, and sends delayed
     /// answers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.answer_delayed(now);
+        self.answer_delayed(now, now);
         let beat = self.beat();
         while let Some(due) = self.long_polls.pop_due(now, beat) {
             match due {

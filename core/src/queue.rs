@@ -54,16 +54,47 @@ pub(crate) struct Queue {
     line: BTreeMap<Place, Waiter>,
     recent: VecDeque<Span>,
     #[serde(skip)]
+    index: Index,
+}
+
+/// Finds waiters. It is derived from the line.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Index {
     by_user: Table<UserId, Place>,
     /// The candidates.
-    #[serde(skip)]
     candidates: BTreeSet<Place>,
     /// The candidates with each interest.
-    #[serde(skip)]
     by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
     /// The candidates that accept anyone.
-    #[serde(skip)]
     open: BTreeSet<Place>,
+}
+
+impl Index {
+    fn of(line: &BTreeMap<Place, Waiter>) -> Self {
+        let mut index = Self::default();
+        for (place, waiter) in line {
+            index.add(*place, waiter);
+        }
+        index
+    }
+
+    fn add(&mut self, place: Place, waiter: &Waiter) {
+        self.by_user.insert(waiter.user, place);
+        if waiter.is_candidate {
+            self.add_candidate(place, waiter);
+        }
+    }
+
+    fn add_candidate(&mut self, place: Place, waiter: &Waiter) {
+        self.candidates.insert(place);
+        for interest in waiter.interests.iter() {
+            let those = self.by_interest.entry(Arc::clone(interest));
+            those.or_default().insert(place);
+        }
+        if waiter.takes_anyone {
+            self.open.insert(place);
+        }
+    }
 }
 
 impl Queue {
@@ -72,7 +103,7 @@ impl Queue {
     }
 
     pub(crate) fn contains(&self, user: UserId) -> bool {
-        self.by_user.get(&user).is_some()
+        self.index.by_user.get(&user).is_some()
     }
 
     /// Since when the participant waits; none if it does not.
@@ -86,58 +117,37 @@ impl Queue {
     }
 
     fn place(&self, user: UserId) -> Option<Place> {
-        self.by_user.get(&user).copied()
+        self.index.by_user.get(&user).copied()
     }
 
     /// Appends a waiter, which is not in the queue yet.
     pub(crate) fn enter(&mut self, waiter: Waiter) {
         let place = self.next;
         self.next = Place(place.0 + 1);
-        self.index(place, &waiter);
+        self.index.add(place, &waiter);
         self.line.insert(place, waiter);
     }
 
-    fn index(&mut self, place: Place, waiter: &Waiter) {
-        self.by_user.insert(waiter.user, place);
-        if waiter.is_candidate {
-            self.index_candidate(place, waiter);
-        }
-    }
-
-    fn index_candidate(&mut self, place: Place, waiter: &Waiter) {
-        self.candidates.insert(place);
-        for interest in waiter.interests.iter() {
-            let those = self.by_interest.entry(Arc::clone(interest));
-            those.or_default().insert(place);
-        }
-        if waiter.takes_anyone {
-            self.open.insert(place);
-        }
-    }
-
-    /// Rebuilds the indexes, which a snapshot leaves out.
+    /// Rebuilds the index, which a snapshot leaves out.
     pub(crate) fn reindex(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        for (place, waiter) in &line {
-            self.index(*place, waiter);
-        }
-        self.line = line;
+        self.index = Index::of(&self.line);
     }
 
     /// Removes a waiter.
     pub(crate) fn leave(&mut self, user: UserId) -> Option<Waiter> {
-        let place = self.by_user.remove(&user)?;
+        let index = &mut self.index;
+        let place = index.by_user.remove(&user)?;
         let waiter = self.line.remove(&place)?;
         for interest in waiter.interests.iter() {
-            if let Some(those) = self.by_interest.get_mut(interest) {
+            if let Some(those) = index.by_interest.get_mut(interest) {
                 those.remove(&place);
                 if those.is_empty() {
-                    self.by_interest.remove(interest);
+                    index.by_interest.remove(interest);
                 }
             }
         }
-        self.candidates.remove(&place);
-        self.open.remove(&place);
+        index.candidates.remove(&place);
+        index.open.remove(&place);
         Some(waiter)
     }
 
@@ -149,9 +159,8 @@ impl Queue {
             return None;
         }
         waiter.is_candidate = true;
-        let waiter = waiter.clone();
-        self.index_candidate(place, &waiter);
-        Some(waiter)
+        self.index.add_candidate(place, waiter);
+        Some(waiter.clone())
     }
 
     /// Ends the patience of the waiter, if the participant is one.
@@ -160,7 +169,7 @@ impl Queue {
         let waiter = self.line.get_mut(&place)?;
         waiter.takes_anyone = true;
         if waiter.is_candidate {
-            self.open.insert(place);
+            self.index.open.insert(place);
         }
         Some(waiter)
     }
@@ -195,7 +204,8 @@ impl Queue {
                 Compatibility::Never => false,
             }
         };
-        let mut candidates = self.candidates.iter().filter_map(|at| self.line.get(at));
+        let candidates = self.index.candidates.iter();
+        let mut candidates = candidates.filter_map(|at| self.line.get(at));
         let chosen = match matching {
             Matching::Fifo => candidates.find(|w| fits(w)).map(|w| w.user),
             Matching::Random => {
@@ -215,14 +225,16 @@ impl Queue {
     fn closest(&self, waiter: &Waiter, mut fits: impl FnMut(&Waiter) -> bool) -> Option<UserId> {
         let mut shared: BTreeMap<Place, usize> = BTreeMap::new();
         for interest in waiter.interests.iter() {
-            for place in self.by_interest.get(interest).into_iter().flatten() {
+            let places = self.index.by_interest.get(interest);
+            for place in places.into_iter().flatten() {
                 *shared.entry(*place).or_default() += 1;
             }
         }
         let mut ranked: Vec<_> = shared.into_iter().collect();
         ranked.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
         let sharing = ranked.iter().filter_map(|(place, _)| self.line.get(place));
-        let open = self.open.iter().filter_map(|place| self.line.get(place));
+        let open = self.index.open.iter();
+        let open = open.filter_map(|place| self.line.get(place));
         let anyone = open.take_while(|_| waiter.takes_anyone);
         let found = sharing.chain(anyone).find(|other| fits(other))?;
         Some(found.user)
@@ -254,18 +266,11 @@ impl Queue {
         if self.line.keys().next_back() >= Some(&self.next) {
             return Err("a waiter has a place that was not given yet".into());
         }
-        if self.by_user.len() != self.line.len() {
+        if self.index.by_user.len() != self.line.len() {
             return Err("a participant waits twice".into());
         }
-        let candidates = || self.line.values().filter(|w| w.is_candidate);
-        let open = candidates().filter(|w| w.takes_anyone).count();
-        let interests: usize = candidates().map(|w| w.interests.len()).sum();
-        let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
-        if self.candidates.len() != candidates().count()
-            || self.open.len() != open
-            || indexed != interests
-        {
-            return Err("the indexes and the line differ".into());
+        if self.index != Index::of(&self.line) {
+            return Err("the index and the line differ".into());
         }
         Ok(())
     }
@@ -300,12 +305,14 @@ mod tests {
             ("a place not given yet", |queue| queue.next = Place(1)),
             ("one who waits twice", |queue| queue.enter(waiter(2, &[]))),
             ("a stranger in the index", |queue| {
-                queue.by_user.insert(UserId(3), Place(0));
+                queue.index.by_user.insert(UserId(3), Place(0));
             }),
-            ("one candidate less", |queue| queue.candidates.clear()),
-            ("one less who takes anyone", |queue| queue.open.clear()),
+            ("one candidate less", |queue| queue.index.candidates.clear()),
+            ("one less who takes anyone", |queue| {
+                queue.index.open.clear()
+            }),
             ("one less with an interest", |queue| {
-                queue.by_interest.clear()
+                queue.index.by_interest.clear()
             }),
         ];
         for (what, spoil) in wrong {

@@ -25,6 +25,12 @@ impl<K, V> Default for Table<K, V> {
     }
 }
 
+impl<K: Eq + Hash, V: PartialEq> PartialEq for Table<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
 impl<K: Copy + Ord + Hash, V> Table<K, V> {
     pub(crate) fn len(&self) -> usize {
         self.0.len()

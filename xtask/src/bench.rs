@@ -41,11 +41,11 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     none_of(&verdict.findings)
 }
 
-/// Counts, and prints the table. Returns whether the verdict is good, or the counts are the baseline now.
+/// Counts, and prints the table; or makes the counts the baseline.
 ///
 /// # Errors
-/// Why it could not be done.
-pub(crate) fn run(sh: &Shell, words: &BenchWords, out: &mut impl Write) -> Result<bool> {
+/// The violations, or why it could not be done.
+pub(crate) fn run(sh: &Shell, words: &BenchWords, out: &mut impl Write) -> Result<()> {
     verdict::ready(sh)?;
     let before = before(sh);
     if words.accept {
@@ -53,18 +53,12 @@ pub(crate) fn run(sh: &Shell, words: &BenchWords, out: &mut impl Write) -> Resul
         // The first baseline has no previous one.
         let verdict = CountVerdict::new(before.as_ref().unwrap_or(&now), &now);
         sh.write_file(BASELINE, serde_json::to_string_pretty(&now)? + "\n")?;
-        write!(out, "{}{}", verdict.table, verdict.summary)?;
-        return Ok(true);
+        return Ok(write!(out, "{}{}", verdict.table, verdict.summary)?);
     }
     let verdict = CountVerdict::new(&before?, &Baseline::count(sh)?);
-    let (summary, fewer, findings) = (verdict.summary, verdict.fewer, verdict.findings);
-    writeln!(
-        out,
-        "{}{summary}{fewer}{}",
-        verdict.table,
-        findings.join("\n")
-    )?;
-    Ok(findings.is_empty())
+    let (table, summary, fewer) = (verdict.table, verdict.summary, verdict.fewer);
+    write!(out, "{table}{summary}{fewer}")?;
+    none_of(&verdict.findings)
 }
 
 /// The committed baseline.

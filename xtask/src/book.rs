@@ -44,7 +44,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 
 /// The pages in `docs/` that the table of contents does not name.
 fn left_out(sh: &Shell, pages: &[Page]) -> Result<Vec<String>> {
-    let mut files = below(sh.current_dir(), "docs")?;
+    let mut files = below(sh, "docs")?;
     files.retain(|file| file.ends_with(".md") && file != CONTENTS);
     files.retain(|file| !pages.iter().any(|page| page.path == *file));
     let left_out = files

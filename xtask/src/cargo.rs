@@ -30,12 +30,6 @@ pub(crate) fn shell() -> Result<Shell> {
     Ok(sh)
 }
 
-/// Whether `cargo subcommand` is installed.
-pub(crate) fn has(sh: &Shell, subcommand: &str) -> bool {
-    let asked = cmd!(sh, "cargo {subcommand} --version").quiet();
-    asked.ignore_stdout().ignore_stderr().run().is_ok()
-}
-
 /// Builds every program in debug, and returns the path of the named one.
 ///
 /// # Errors

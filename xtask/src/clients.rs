@@ -5,8 +5,6 @@
 //! Missing programs are installed: Node and Python as packages of the system, the suite and the
 //! clients by npm and pip at fixed versions, into this program's own folder.
 
-use std::time::Instant;
-
 use anyhow::Result;
 use xshell::{Cmd, Shell, cmd};
 
@@ -79,7 +77,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
         let suite = client(sh, &suite);
         let suite = suite.arg("--expected-failures").arg(expected);
         let suite = suite.args(["--output-dir", "conformance"]);
-        failed.extend(tell(&format!("conformance, {revision}"), &suite));
+        failed.extend(suite.run().err());
     }
     none_of(&failed)?;
     drop(fixtures);
@@ -92,25 +90,10 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
                 true => talks.arg(&server).arg(RESTARTS),
                 false => talks.arg(format!("{}/mcp", chat.url)),
             };
-            failed.extend(tell(&format!("{script} {library}, {era}"), &talks));
+            failed.extend(talks.run().err());
         }
     }
     none_of(&failed)
-}
-
-/// Runs one, and returns a sentence if it failed.
-#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn tell(name: &str, command: &Cmd<'_>) -> Option<String> {
-    let began = Instant::now();
-    let ended = command.run();
-    let took = began.elapsed().as_millis();
-    match ended {
-        Ok(()) => {
-            eprintln!("{name}: passed in {took} ms");
-            None
-        }
-        Err(why) => Some(format!("{name}: {why}")),
-    }
 }
 
 /// The command of a script and its words, under the time limit, by the interpreter that has what it imports.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::outcome::skipped;
-use crate::{cargo, programs};
+use crate::programs::{answers, from_cargo};
 
 /// The version of cargo-deny to install if it is missing.
 const VERSION: &str = "0.20.2";
@@ -41,5 +41,5 @@ pub(crate) fn advisories(sh: &Shell) -> Result<()> {
 
 fn installed(sh: &Shell) -> Result<()> {
     let package = ("cargo-deny", VERSION);
-    programs::from_cargo(sh, || cargo::has(sh, "deny"), package, &[]).map_err(skipped)
+    from_cargo(sh, || answers(sh, "cargo-deny"), package, &[]).map_err(skipped)
 }

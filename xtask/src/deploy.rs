@@ -71,7 +71,6 @@ const SCHEMAS: [(&str, &[&str]); 3] = [
 fn check_schemas(sh: &Shell) -> Result<()> {
     let programs = ["check-jsonschema", "kubernetes-validate"];
     let [check, validate] = from_pypi(sh, PLACE, &PACKAGES, programs).map_err(skipped)?;
-    let _imports = sh.push_env("PYTHONPATH", cargo::target(sh).join(PLACE));
     for (schema, files) in SCHEMAS {
         cmd!(
             sh,

@@ -71,7 +71,7 @@ fn perform(word: Word, sh: &Shell) -> Result<bool> {
         }
         Word::Race => mutants::show_race(sh)?,
         Word::Mutants(words) => return mutants::run(sh, &words, &mut io::stdout()),
-        Word::Bench(words) => return bench::run(sh, &words, &mut io::stdout()),
+        Word::Bench(words) => bench::run(sh, &words, &mut io::stdout())?,
         Word::Load { what } => load(&what, sh)?,
         Word::Cluster(words) => cluster::run(sh, &words)?,
         Word::Book => println!("{}", book::build(sh)?.join("index.html").display()),

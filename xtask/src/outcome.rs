@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// Why a step could not run here, as an error.
@@ -27,11 +27,9 @@ pub(crate) fn skipped(why: impl fmt::Display) -> Error {
 /// # Errors
 /// The findings.
 pub(crate) fn none_of<T: fmt::Display>(findings: &[T]) -> Result<()> {
-    if findings.is_empty() {
-        return Ok(());
-    }
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    bail!(lines.join("\n"))
+    ensure!(lines.is_empty(), lines.join("\n"));
+    Ok(())
 }
 
 /// The outcome of a step.

@@ -64,7 +64,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 pub(crate) fn make(sh: &Shell) -> Result<PathBuf> {
     let stage = cargo::empty_scratch(sh, "package")?;
     let workspace = sh.read_file("Cargo.toml")?;
-    for path in sources(sh, &[])? {
+    for path in sources(sh)? {
         let to = stage.join(&path);
         sh.create_dir(to.parent().unwrap_or(&stage))?;
         sh.copy_file(path, to)?;

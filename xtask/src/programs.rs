@@ -25,24 +25,23 @@ pub(crate) fn npm(sh: &Shell) -> Result<()> {
     Ok(cmd!(sh, "npm ci --ignore-scripts --no-audit --no-fund").run()?)
 }
 
-/// The words of pip that install without much ado.
-const QUIETLY: [&str; 3] = ["install", "--quiet", "--disable-pip-version-check"];
-
-/// Installs packages by pip into an environment of Python's at this place in the shell's folder.
+/// Installs packages by pip into an environment of Python's at this place, from the shell's folder.
 ///
 /// # Errors
 /// Why they are missing.
-pub(crate) fn pip(sh: &Shell, place: &str, packages: &[&str]) -> Result<()> {
-    let python = sh.current_dir().join(place).join("bin/python");
+pub(crate) fn pip(sh: &Shell, place: impl AsRef<Path>, packages: &[&str]) -> Result<()> {
+    let place = sh.current_dir().join(place);
+    let python = place.join("bin/python");
     if !python.exists() {
         there_or_installed(sh, &["python3"], "python3 python3-venv")?;
         cmd!(sh, "python3 -m venv {place}").run()?;
     }
-    Ok(cmd!(sh, "{python} -m pip {QUIETLY...} {packages...}").run()?)
+    let quietly = ["install", "--quiet", "--disable-pip-version-check"];
+    Ok(cmd!(sh, "{python} -m pip {quietly...} {packages...}").run()?)
 }
 
 /// The programs that pip installs with these packages, in this place of the build folder, unless they are
-/// there. Python's programs find what they import by the variable `PYTHONPATH`, which is this place.
+/// there.
 ///
 /// # Errors
 /// Why they are missing.
@@ -53,18 +52,10 @@ pub(crate) fn from_pypi<const N: usize>(
     programs: [&str; N],
 ) -> Result<[PathBuf; N]> {
     let place = cargo::target(sh).join(place);
-    let _imports = sh.push_env("PYTHONPATH", &place);
     let paths = programs.map(|name| place.join("bin").join(name));
     let look = || paths.iter().all(|path| answers(sh, path)).then_some(());
-    found_or(look, || {
-        there_or_installed(sh, &["python3"], "python3 python3-pip")?;
-        Ok(cmd!(
-            sh,
-            "python3 -m pip {QUIETLY...} --upgrade --target {place} {packages...}"
-        )
-        .run()?)
-    })
-    .with_context(|| format!("{} do not run", programs.join(" and ")))?;
+    found_or(look, || pip(sh, &place, packages))
+        .with_context(|| format!("{} do not run", programs.join(" and ")))?;
     Ok(paths)
 }
 
@@ -139,39 +130,27 @@ fn install(sh: &Shell, packages: &str) -> Result<()> {
     let _one_at_a_time = lock(sh)?;
     let is_root = cmd!(sh, "id -u").quiet().read()? == "0";
     // On a terminal it may ask for a password.
-    let sudo: &[&str] = match (is_root, is_ci()) {
-        (true, _) => &[],
-        (false, true) => &["sudo", "--non-interactive", "env"],
-        (false, false) => &["sudo", "env"],
+    let sudo = match (is_root, is_ci()) {
+        (true, _) => "env",
+        (false, true) => "sudo --non-interactive env",
+        (false, false) => "sudo env",
     };
-    let as_root = [sudo, &["DEBIAN_FRONTEND=noninteractive"]].concat();
-    let as_root = as_root.as_slice();
+    let as_root = |command: &str| -> Result<()> {
+        let words = format!("{sudo} DEBIAN_FRONTEND=noninteractive {command}");
+        Ok(sh.cmd("env").args(words.split(' ')).run()?)
+    };
     // It waits while another program installs, and tries each download again.
-    let waiting = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
-    let packages = packages.split(' ');
-    let words = "install --yes --no-install-recommends".split(' ');
-    let install = cmd!(
-        sh,
-        "env {as_root...} apt-get {waiting...} {words...} {packages...}"
-    );
-    if install.run().is_ok() {
+    let apt = "apt-get -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3";
+    let install = format!("{apt} install --yes --no-install-recommends {packages}");
+    if as_root(&install).is_ok() {
         return Ok(());
     }
-    // Each of these may have nothing to mend. The second attempt says what is still wrong.
-    let _ = cmd!(sh, "env {as_root...} dpkg --configure -a").run();
-    let _ = cmd!(
-        sh,
-        "env {as_root...} apt-get {waiting...} install --fix-broken --yes"
-    )
-    .run();
-    let _ = cmd!(sh, "env {as_root...} apt-get {waiting...} update").run();
-    let output = install.ignore_status().output()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let reason = errors.lines().rfind(|line| !line.trim().is_empty());
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(anyhow!(reason.unwrap_or("it printed no error").to_owned())),
+    let unbroken = format!("{apt} install --fix-broken --yes");
+    for mend in ["dpkg --configure -a", &unbroken, &format!("{apt} update")] {
+        // It may have nothing to mend. The second attempt says what is still wrong.
+        let _ = as_root(mend);
     }
+    as_root(&install)
 }
 
 /// Waits for steps that install packages of the system now. `apt-get` waits for others by itself, but

@@ -8,13 +8,10 @@ use std::thread;
 use anyhow::{Context as _, Result, bail};
 
 /// Limits for a load of the simulator, whose users all have one address here.
-pub(crate) const FOR_ONE_ADDRESS: [&str; 6] = [
-    "--limit",
-    "rate_limit=none",
-    "--limit",
-    "registration_rate_limit=none",
-    "--limit",
-    "max_per_address=100000",
+pub(crate) const FOR_ONE_ADDRESS: [&str; 3] = [
+    "--limit=rate_limit=none",
+    "--limit=registration_rate_limit=none",
+    "--limit=max_per_address=100000",
 ];
 
 /// The real server on a free port. It is killed on drop.

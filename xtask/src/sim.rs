@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::workspace_copy::WorkspaceCopy;
@@ -45,11 +45,9 @@ pub(crate) fn check_schema(sh: &Shell) -> Result<()> {
 
 /// Compares a file with what was printed, without the last newline.
 fn compare(committed: &str, printed: &str) -> Result<()> {
-    if committed.strip_suffix('\n') != Some(printed) {
-        bail!(
-            "{SCHEMA} is not what `sim schema` prints; write it: cargo run --release -p sim -- schema > {SCHEMA}"
-        );
-    }
+    let is_same = committed.strip_suffix('\n') == Some(printed);
+    let how = format!("cargo run --release -p sim -- schema > {SCHEMA}");
+    ensure!(is_same, "{SCHEMA} is not what `sim schema` prints: {how}");
     Ok(())
 }
 

@@ -72,7 +72,7 @@ const READ: [&str; 11] = [
 
 /// Checks the workspace.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
-    let paths = sources(sh, &[])?;
+    let paths = sources(sh)?;
     let read = paths.iter().filter(|path| is_text(path));
     let read = read.map(|path| {
         let (path, text) = (path.clone(), sh.read_file(path)?);

@@ -3,10 +3,10 @@
 //! depend on it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use xshell::{Shell, cmd};
 
 use crate::cargo;
@@ -51,7 +51,7 @@ impl WorkspaceCopy {
         let folder = sh.create_dir("target/copy")?;
         let lock = locked(&folder)?;
         let read = |path: String| sh.read_binary_file(&path).map(|text| (path, text));
-        let sources = sources(sh, &[])?.into_iter().map(read);
+        let sources = sources(sh)?.into_iter().map(read);
         let copy = Self {
             sources: sources.collect::<Result<_, _>>()?,
             sh: sh.clone(),
@@ -64,7 +64,7 @@ impl WorkspaceCopy {
         // A planted bug changes a few lines.
         copy.sh.set_var("CARGO_INCREMENTAL", "1");
         copy.heal()?;
-        for path in below(copy.sh.current_dir(), "")? {
+        for path in below(&copy.sh, "")? {
             if !copy.sources.contains_key(&path) {
                 copy.sh.remove_path(path)?;
             }
@@ -137,17 +137,13 @@ fn locked(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Every file below these paths, or of the whole workspace, that git tracks, or that is neither tracked nor
-/// ignored. All others are no sources.
+/// Every file of the workspace that git tracks, or that is neither tracked nor ignored. All others are no
+/// sources.
 ///
 /// # Errors
 /// The workspace is no git repository.
-pub(crate) fn sources(sh: &Shell, paths: &[&str]) -> Result<Vec<String>> {
-    let listed = cmd!(
-        sh,
-        "git ls-files -z --cached --others --exclude-standard -- {paths...}"
-    );
-    let listed = listed.read()?;
+pub(crate) fn sources(sh: &Shell) -> Result<Vec<String>> {
+    let listed = cmd!(sh, "git ls-files -z --cached --others --exclude-standard").read()?;
     let paths = listed.split_terminator('\0').map(str::to_owned);
     // A file that was deleted but not committed is still listed.
     Ok(paths
@@ -155,20 +151,18 @@ pub(crate) fn sources(sh: &Shell, paths: &[&str]) -> Result<Vec<String>> {
         .collect())
 }
 
-/// Every file below a folder, by its path from `root`.
+/// Every file below a folder, by its path from the shell's folder.
 ///
 /// # Errors
 /// A folder that cannot be read.
-pub(crate) fn below(root: impl AsRef<Path>, folder: &str) -> Result<Vec<String>> {
-    let root = root.as_ref();
+pub(crate) fn below(sh: &Shell, folder: &str) -> Result<Vec<String>> {
+    let root = sh.current_dir();
     let (mut files, mut folders) = (Vec::new(), vec![root.join(folder)]);
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
-        for entry in entries {
-            let path = entry?.path();
+        for path in sh.read_dir(folder)? {
             if path.is_dir() {
                 folders.push(path);
-            } else if let Some(path) = path.strip_prefix(root)?.to_str() {
+            } else if let Some(path) = path.strip_prefix(&root)?.to_str() {
                 files.push(path.to_owned());
             }
         }

@@ -88,10 +88,11 @@ impl Member {
         let Person { handle, room, .. } = &person;
         if n == 0 && hostile.attack == Attack::LargeAnswers {
             let claim = json!({ "room_id": room });
-            connection.post("/talking_stick", handle, &claim).await?;
+            let claim = post("/talking_stick", handle, &claim);
+            connection.accepted(&claim).await?;
             for _ in 0..SAID / 2 {
                 let said = json!({ "room_id": room, "message": "x".repeat(4_000) });
-                connection.post("/send", handle, &said).await?;
+                connection.accepted(&post("/send", handle, &said)).await?;
             }
         }
         Ok(Self { name, person })

@@ -8,9 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use turmoil::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use turmoil::net::tcp::OwnedWriteHalf;
 use turmoil::net::{TcpListener, TcpStream};
 
 #[global_allocator]
@@ -27,12 +26,13 @@ const THINK: Duration = Duration::from_millis(300);
 const LATENCY: Duration = Duration::from_millis(20);
 
 fn main() -> Done<()> {
-    let mut words = std::env::args().skip(1);
-    let mut number = |what: &str| -> Done<u64> {
-        let word = words.next().ok_or_else(|| format!("{what} are missing"))?;
-        Ok(word.parse()?)
+    let numbers: Vec<u64> = std::env::args()
+        .skip(1)
+        .map(|word| word.parse())
+        .collect::<Result<_, _>>()?;
+    let [users, seconds] = numbers[..] else {
+        return Err("give the numbers of users and seconds".into());
     };
-    let (users, seconds) = (number("users")?, number("seconds")?);
     let began = Instant::now();
     let arrived = chat(users, Duration::from_secs(seconds))?;
     println!("{arrived} {}", began.elapsed().as_micros());
@@ -74,26 +74,22 @@ async fn relay(users: u64) -> Done<()> {
     }
 }
 
-type Seats = Rc<RefCell<Vec<Option<UnboundedSender<String>>>>>;
+/// The connection to each user. Only the task of the partner writes to it.
+type Seats = Rc<RefCell<Vec<Option<OwnedWriteHalf>>>>;
 
 async fn serve(stream: TcpStream, seats: &Seats) -> Done<()> {
-    let (read, mut write) = stream.into_split();
+    let (read, write) = stream.into_split();
     let mut lines = BufReader::new(read).lines();
     let name = lines.next_line().await?.ok_or("no name came")?;
     let place: usize = name.parse()?;
-    let (sender, mut mail) = unbounded_channel::<String>();
-    seats.borrow_mut()[place] = Some(sender);
-    tokio::task::spawn_local(async move {
-        while let Some(line) = mail.recv().await {
-            if write.write_all(line.as_bytes()).await.is_err() {
-                return;
-            }
-        }
-    });
+    seats.borrow_mut()[place] = Some(write);
     while let Some(mut line) = lines.next_line().await? {
         line.push('\n');
-        if let Some(Some(partner)) = seats.borrow().get(place ^ 1) {
-            let _ = partner.send(line);
+        let partner = seats.borrow_mut().get_mut(place ^ 1).and_then(Option::take);
+        if let Some(mut partner) = partner {
+            if partner.write_all(line.as_bytes()).await.is_ok() {
+                seats.borrow_mut()[place ^ 1] = Some(partner);
+            }
         }
     }
     Ok(())
@@ -104,20 +100,13 @@ async fn talk(user: u64, span: Duration, arrived: Rc<Cell<u64>>) -> Done<()> {
     // Different starts, so that users do not send at the same instants.
     tokio::time::sleep(Duration::from_millis(user * 997 % 1_000)).await;
     let stream = TcpStream::connect(("server", PORT)).await?;
-    let (read, write) = stream.into_split();
-    let hearing = tokio::task::spawn_local(hear(BufReader::new(read).lines(), arrived));
-    speak(write, user, span).await?;
-    hearing.abort();
-    Ok(())
-}
-
-async fn hear(mut lines: Lines<BufReader<OwnedReadHalf>>, arrived: Rc<Cell<u64>>) {
-    while let Ok(Some(_)) = lines.next_line().await {
-        arrived.set(arrived.get() + 1);
-    }
-}
-
-async fn speak(mut write: OwnedWriteHalf, user: u64, span: Duration) -> Done<()> {
+    let (read, mut write) = stream.into_split();
+    let mut lines = BufReader::new(read).lines();
+    let hearing = tokio::task::spawn_local(async move {
+        while let Ok(Some(_)) = lines.next_line().await {
+            arrived.set(arrived.get() + 1);
+        }
+    });
     write.write_all(format!("{user}\n").as_bytes()).await?;
     let times = span.as_millis() / THINK.as_millis();
     for said in 0..times {
@@ -126,5 +115,6 @@ async fn speak(mut write: OwnedWriteHalf, user: u64, span: Duration) -> Done<()>
         write.write_all(line.as_bytes()).await?;
         tokio::time::sleep(THINK).await;
     }
+    hearing.abort();
     Ok(())
 }

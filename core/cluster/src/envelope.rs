@@ -84,13 +84,6 @@ pub enum Unfit {
     Content(String),
 }
 
-#[derive(Serialize, Deserialize)]
-struct Content<'a> {
-    head: Head,
-    #[serde(borrow)]
-    body: Body<'a>,
-}
-
 /// Serialises bytes at once. Postcard writes the same for a sequence of bytes, but one by one.
 pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes)
@@ -98,8 +91,8 @@ pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::O
 
 /// Makes a record that follows the one with link `tip`. Returns its own link, too.
 pub(crate) fn seal(tip: Link, head: Head, body: Body<'_>) -> (Vec<u8>, Link) {
-    let content = Content { head, body };
-    let mut bytes = postcard::to_extend(&content, FORM.begin()).expect("a record serialises");
+    let bytes = postcard::to_extend(&(head, body), FORM.begin());
+    let mut bytes = bytes.expect("a record serialises");
     let link = tip.close(&mut bytes);
     (bytes, link)
 }
@@ -110,12 +103,12 @@ pub(crate) fn open(tip: Link, bytes: &[u8]) -> Result<(Head, Body<'_>, Link), Un
     let rest = FORM.rest(content);
     let rest = rest.ok_or_else(|| Unfit::Content("it is no record of a cluster".into()))?;
     let rest = rest.map_err(Unfit::Format)?;
-    let (content, rest) = postcard::take_from_bytes::<Content<'_>>(rest)
+    let ((head, body), rest) = postcard::take_from_bytes::<(Head, Body<'_>)>(rest)
         .map_err(|error| Unfit::Content(error.to_string()))?;
     if !rest.is_empty() {
         return Err(Unfit::Content(format!("{} bytes follow it", rest.len())));
     }
-    Ok((content.head, content.body, link))
+    Ok((head, body, link))
 }
 
 #[cfg(test)]

@@ -95,12 +95,14 @@ pub struct Member {
 enum State {
     Standby(Box<Hub>),
     Owner(Box<Ownership>),
-    Stranded {
-        hub: Box<Hub>,
-        ask_at: Time,
-    },
-    /// While the state passes from one variant to another.
-    Moving,
+    Stranded { hub: Box<Hub>, ask_at: Time },
+}
+
+impl State {
+    /// Takes the state out, to be replaced within the same call.
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Standby(Box::default()))
+    }
 }
 
 impl Member {
@@ -146,8 +148,8 @@ impl Member {
     pub fn role(&self) -> Role {
         match &self.state {
             State::Stranded { .. } => Role::Stranded,
-            State::Standby(_) | State::Moving if self.append.is_some() => Role::Claiming,
-            State::Standby(_) | State::Moving => Role::Follower,
+            State::Standby(_) if self.append.is_some() => Role::Claiming,
+            State::Standby(_) => Role::Follower,
             State::Owner(ownership) if ownership.is_leaving() => Role::Resigning,
             State::Owner(_) => match &self.append {
                 Some(append) if append.is_unknown() => Role::Settling,
@@ -175,15 +177,11 @@ impl Member {
     }
 
     /// The applied state.
-    ///
-    /// # Panics
-    /// Never: the state moves only within a call.
     #[must_use]
     pub fn hub(&self) -> &Hub {
         match &self.state {
             State::Standby(hub) | State::Stranded { hub, .. } => hub,
             State::Owner(ownership) => ownership.node.hub(),
-            State::Moving => unreachable!("the state moves only within a call"),
         }
     }
 
@@ -191,16 +189,20 @@ impl Member {
     pub fn node(&mut self) -> Option<&mut Node> {
         match &mut self.state {
             State::Owner(ownership) => Some(&mut ownership.node),
-            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+            State::Standby(_) | State::Stranded { .. } => None,
         }
     }
 
     /// The node, while this member is the owner: to read it.
     #[must_use]
     pub fn owned_node(&self) -> Option<&Node> {
+        self.ownership().map(|ownership| &ownership.node)
+    }
+
+    fn ownership(&self) -> Option<&Ownership> {
         match &self.state {
-            State::Owner(ownership) => Some(&ownership.node),
-            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+            State::Owner(ownership) => Some(ownership),
+            State::Standby(_) | State::Stranded { .. } => None,
         }
     }
 
@@ -251,7 +253,7 @@ impl Member {
                 }
             }
             // The state may be old, so that even a refusal by it may be wrong.
-            State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
+            State::Owner(_) | State::Standby(_) | State::Stranded { .. } => {
                 self.refuse(ticket, call.earlier_if_refused());
             }
         }
@@ -302,7 +304,7 @@ impl Member {
                 boot.extend(ownership.waiting_end());
             }
             State::Stranded { ask_at, .. } => boot.push(*ask_at),
-            State::Standby(_) | State::Moving => {}
+            State::Standby(_) => {}
         }
         boot.extend(self.claim_due());
         let boot = boot.into_iter().min();
@@ -339,10 +341,7 @@ impl Member {
     /// from the log.
     #[must_use]
     pub fn outline(&self) -> String {
-        let ownership = match &self.state {
-            State::Owner(ownership) => Some(ownership.outline()),
-            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
-        };
+        let ownership = self.ownership().map(Ownership::outline);
         let times = (self.heard, self.claim_from, self.missing);
         let (place, append) = (&self.place, &self.append);
         format!(

@@ -33,19 +33,6 @@ struct Head<'a> {
     at: Time,
 }
 
-#[derive(Serialize)]
-struct Written<'a> {
-    head: Head<'a>,
-    entries: &'a [Entry],
-}
-
-#[derive(Deserialize)]
-struct Found<'a> {
-    #[serde(borrow)]
-    head: Head<'a>,
-    entries: Vec<Entry>,
-}
-
 /// A record that was read, and whose link matches its predecessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -157,8 +144,7 @@ impl Chain {
             first,
             at,
         };
-        let written = Written { head, entries };
-        let bytes = postcard::to_extend(&written, FORM.begin());
+        let bytes = postcard::to_extend(&(head, entries), FORM.begin());
         let mut bytes = bytes.expect("entries serialise");
         let tip = self.tip.close(&mut bytes);
         let after = self.behind(first, entries.len(), tip);
@@ -185,7 +171,8 @@ impl Chain {
         if core != VERSION {
             return Err(Broken::Version(core.into()));
         }
-        let (Found { head, entries }, rest) = postcard::take_from_bytes(rest).map_err(unread)?;
+        let ((head, entries), rest) =
+            postcard::take_from_bytes::<(Head<'_>, Vec<Entry>)>(rest).map_err(unread)?;
         let expected = Head {
             core: VERSION,
             realm: self.realm,

@@ -90,15 +90,7 @@ impl Snapshot {
     /// # Errors
     /// The file is not a usable snapshot.
     pub fn read(origin: &Origin, file: &[u8]) -> Result<Self, SnapshotError> {
-        let (content, _) = Link::NONE.open(file).ok_or(SnapshotError::Checksum)?;
-        let rest = FORM.rest(content);
-        let rest = rest.ok_or_else(|| SnapshotError::Head("it is no snapshot".into()))?;
-        let rest = rest.map_err(SnapshotError::Format)?;
-        let (head, state) = postcard::take_from_bytes::<Head<'_>>(rest)
-            .map_err(|error| SnapshotError::Head(error.to_string()))?;
-        if head.origin != origin.link {
-            return Err(SnapshotError::Identity);
-        }
+        let (head, state) = open(origin, file)?;
         let hub = Hub::restore(state);
         let hub = hub.map_err(|error| SnapshotError::State(head.core.into(), error))?;
         if hub.digest() != head.digest || hub.position() != head.chain.last() {
@@ -114,9 +106,21 @@ impl Snapshot {
     /// is damaged, or belongs to another journal.
     #[must_use]
     pub fn head_of(origin: &Origin, file: &[u8]) -> Option<(Position, u64)> {
-        let (content, _) = Link::NONE.open(file)?;
-        let rest = FORM.rest(content)?.ok()?;
-        let (head, _) = postcard::take_from_bytes::<Head<'_>>(rest).ok()?;
-        (head.origin == origin.link).then_some((head.chain.last(), head.digest))
+        let (head, _) = open(origin, file).ok()?;
+        Some((head.chain.last(), head.digest))
+    }
+}
+
+/// Parses the head of a file; returns the bytes of the state, too.
+fn open<'f>(origin: &Origin, file: &'f [u8]) -> Result<(Head<'f>, &'f [u8]), SnapshotError> {
+    let (content, _) = Link::NONE.open(file).ok_or(SnapshotError::Checksum)?;
+    let rest = FORM.rest(content);
+    let rest = rest.ok_or_else(|| SnapshotError::Head("it is no snapshot".into()))?;
+    let rest = rest.map_err(SnapshotError::Format)?;
+    let (head, state) = postcard::take_from_bytes::<Head<'_>>(rest)
+        .map_err(|error| SnapshotError::Head(error.to_string()))?;
+    match head.origin == origin.link {
+        true => Ok((head, state)),
+        false => Err(SnapshotError::Identity),
     }
 }

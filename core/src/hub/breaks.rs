@@ -9,7 +9,7 @@ use super::Hub;
 use crate::breaks::Boss;
 use crate::dice::Dice;
 use crate::name::has_visible;
-use crate::reject::{Accepted, Argument, Outcome, Reject};
+use crate::reject::{Accepted, Argument, Outcome, Reject, refuse_if};
 
 impl Hub {
     pub(super) const fn boss(&self) -> Boss {
@@ -35,11 +35,8 @@ impl Hub {
                 && has_visible(text)
                 && !text.chars().any(breaks_lines)
         };
-        if excuse.is_none_or(fits) {
-            return Ok(());
-        }
-        let accepted = Accepted::Characters(limit);
-        Err(Reject::invalid(Argument::Excuse, accepted))
+        let refusal = Reject::invalid(Argument::Excuse, Accepted::Characters(limit));
+        refuse_if(!excuse.is_none_or(fits), refusal)
     }
 
     pub(super) fn take_break(

@@ -5,7 +5,7 @@
 //! whose answers have left. Clients know numbers from them: cursors, ids of messages, epochs. The
 //! numbers of the next life begin behind every one that the lost life can have given.
 
-use chat_types::{Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, TimerKind, UserId};
+use chat_types::{Body, Config, Continuity, RoomId, RoomSeq, Seq, Span, Time, TimerKind, UserId};
 
 use super::{Effect, Hub};
 use crate::participant::State;
@@ -114,7 +114,7 @@ impl Hub {
             participant.shift(down);
             if std::mem::take(&mut participant.streams) > 0 {
                 participant.presence = State::Grace.until(now + grace);
-                self.tell_partner_away(user);
+                self.tell_partner(user, Body::PartnerAway);
             }
         }
         for room in self.rooms.sorted_keys() {

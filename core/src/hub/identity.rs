@@ -13,6 +13,7 @@ use crate::inbox::Inbox;
 use crate::name::{Keys, Name, is_given, unreserved};
 use crate::participant::{Memory, Participant, State};
 use crate::reject::{Accepted, Argument, NameFault, NameHolder, Outcome, Reject, refuse_if};
+use crate::room::Kind;
 use crate::timer::Timer;
 
 /// The most characters of a public id.
@@ -28,14 +29,37 @@ impl Index {
         owner.copied()
     }
 
-    /// Adds a participant under its name and the id that it chose.
-    fn add_names(&mut self, who: &Who) {
-        self.add_name(Keys::of(&who.name), who.id);
+    /// Adds a participant under its secrets, its name and the id that it chose.
+    fn add(&mut self, user: UserId, participant: &Participant) {
+        self.handles.insert(participant.handle, user);
+        self.readers.insert(participant.reader, user);
+        self.away.add(user, participant);
+        let who = &participant.who;
+        self.add_name(Keys::of(&who.name), user);
         if let Some(id) = &who.chosen_id {
             for key in Keys::of(id).iter() {
-                self.spellings.insert(key.into(), who.id);
+                self.spellings.insert(key.into(), user);
             }
-            self.chosen_ids.insert(id.clone(), who.id);
+            self.chosen_ids.insert(id.clone(), user);
+        }
+        let blocks = participant.blocks.iter().map(|other| (*other, user));
+        self.blocks.extend(blocks);
+    }
+
+    /// Removes a participant whose registration ended.
+    pub(super) fn remove(&mut self, user: UserId, participant: &Participant) {
+        self.handles.remove(&participant.handle);
+        self.readers.remove(&participant.reader);
+        self.remove_name(&participant.who.name);
+        self.away.remove(user, participant);
+        for other in &participant.blocks {
+            self.blocks.remove(&(*other, user));
+        }
+        if let Some(id) = &participant.who.chosen_id {
+            for key in Keys::of(id).iter() {
+                self.spellings.remove(key);
+            }
+            self.chosen_ids.remove(id);
         }
     }
 
@@ -52,13 +76,6 @@ impl Index {
         for key in &keys.others {
             self.spellings.remove(key);
         }
-    }
-
-    fn remove_chosen_id(&mut self, id: &str) {
-        for key in Keys::of(id).iter() {
-            self.spellings.remove(key);
-        }
-        self.chosen_ids.remove(id);
     }
 }
 
@@ -192,40 +209,26 @@ impl Hub {
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
         };
+        self.index.add(id, &participant);
         self.users.insert(id, participant.into());
-        self.reindex(id);
         if is_named {
             self.took_name(id);
         }
         id
     }
 
-    /// Adds the participant to the index, under its secrets and names.
-    pub(super) fn reindex(&mut self, user: UserId) {
-        let participant = self
-            .users
-            .get(&user)
-            .expect("just minted, or just restored");
-        self.index.handles.insert(participant.handle, user);
-        self.index.readers.insert(participant.reader, user);
-        self.index.away.add(user, participant);
-        self.index.add_names(&participant.who);
-        let blocks = participant.blocks.iter().map(|other| (*other, user));
-        self.index.blocks.extend(blocks);
-    }
-
-    pub(super) fn unindex(&mut self, user: UserId) {
-        let participant = self.users.get(&user).expect("the caller has looked it up");
-        self.index.handles.remove(&participant.handle);
-        self.index.readers.remove(&participant.reader);
-        self.index.remove_name(&participant.who.name);
-        self.index.away.remove(user, participant);
-        for other in &participant.blocks {
-            self.index.blocks.remove(&(*other, user));
+    /// The index, made of the rest of the state.
+    pub(super) fn indexed(&self) -> Index {
+        let mut index = Index::default();
+        for (user, participant) in self.users.sorted() {
+            index.add(user, participant);
         }
-        if let Some(id) = &participant.who.chosen_id {
-            self.index.remove_chosen_id(id);
+        for (id, room) in self.rooms.sorted() {
+            if let Kind::Named { key, .. } = &room.kind {
+                index.rooms.insert(key.clone(), id);
+            }
         }
+        index
     }
 
     /// Checks whether `user`, or a newcomer (`None`), of this address may take this name. `None` if

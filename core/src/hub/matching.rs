@@ -166,7 +166,7 @@ impl Hub {
     fn pair(&mut self, seeker: UserId, partner: UserId) -> RoomId {
         for user in [partner, seeker] {
             if let Some(waiter) = self.queue.leave(user) {
-                let wait = self.ago(waiter.since);
+                let wait = self.now.since(waiter.since);
                 self.queue.record_wait(wait);
             }
         }
@@ -186,7 +186,7 @@ impl Hub {
         // is notified now.
         for user in [seeker.min(partner), seeker.max(partner)] {
             if self.user(user).presence.state == State::Grace {
-                self.tell_partner_away(user);
+                self.tell_partner(user, Body::PartnerAway);
             }
         }
         room
@@ -247,11 +247,8 @@ impl Hub {
 }
 
 fn check_different(user: UserId, other: UserId) -> Outcome<()> {
-    if user == other {
-        let accepted = Accepted::AnotherParticipant;
-        return Err(Reject::invalid(Argument::UserId, accepted));
-    }
-    Ok(())
+    let refusal = Reject::invalid(Argument::UserId, Accepted::AnotherParticipant);
+    refuse_if(user == other, refusal)
 }
 
 /// Interests in the form in which they are compared: in lower case, sorted, without duplicates.

@@ -69,14 +69,10 @@ impl Hub {
         }
         self.set_presence(user, State::Grace.until(until));
         self.arm(Timer::Presence(user));
-        self.tell_partner_away(user);
-    }
-
-    pub(super) fn tell_partner_away(&mut self, user: UserId) {
         self.tell_partner(user, Body::PartnerAway);
     }
 
-    fn tell_partner(&mut self, user: UserId, body: fn(Arc<Who>) -> Body) {
+    pub(super) fn tell_partner(&mut self, user: UserId, body: fn(Arc<Who>) -> Body) {
         if let Some(room) = self.user(user).pair {
             let who = self.who(user);
             self.post(room, body(who), Some(user));
@@ -146,8 +142,9 @@ impl Hub {
         while let Some(room) = self.user_mut(user).ended.pop_front() {
             self.drop_ended(room, user);
         }
-        self.unindex(user);
-        self.users.remove(&user);
+        if let Some(participant) = self.users.remove(&user) {
+            self.index.remove(user, &participant);
+        }
         self.effects.push_back(Effect::Forgotten(user));
     }
 }

@@ -11,7 +11,7 @@ use super::{Effect, Hub};
 use crate::counters::ReleaseCause;
 use crate::name::RoomName;
 use crate::participant::Ghost;
-use crate::reject::{Accepted, Argument, Ending, Outcome, Reject};
+use crate::reject::{Accepted, Argument, Ending, Outcome, Reject, refuse_if};
 use crate::room::{Kind, Room};
 use crate::stick::Stick;
 
@@ -134,10 +134,8 @@ impl Hub {
     /// Checks that one more room fits. Every two waiters may need a room at any time.
     pub(super) fn check_room_space(&self) -> Outcome<()> {
         let kept = self.queue.len() / 2;
-        if self.rooms.len() + kept >= self.config.max_rooms as usize {
-            return Err(Reject::ServerFull);
-        }
-        Ok(())
+        let is_full = self.rooms.len() + kept >= self.config.max_rooms as usize;
+        refuse_if(is_full, Reject::ServerFull)
     }
 
     /// Checks that `user` (`None`: a newcomer) of this address may join the room of this name.
@@ -192,10 +190,8 @@ impl Hub {
         let Some(user) = user else { return Ok(()) };
         // A waiter needs space for the room of its next match.
         let kept = usize::from(self.queue.contains(user));
-        if self.user(user).rooms.len() + kept >= limit as usize {
-            return Err(Reject::RoomFull { limit });
-        }
-        Ok(())
+        let is_full = self.user(user).rooms.len() + kept >= limit as usize;
+        refuse_if(is_full, Reject::RoomFull { limit })
     }
 
     /// Joins the room of this name, and creates it if it does not exist. `check_join` has passed.

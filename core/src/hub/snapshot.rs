@@ -83,17 +83,13 @@ impl Hub {
         }
         let checked = hub.config.check();
         checked.map_err(|error| RestoreError::Damaged(error.to_string()))?;
-        for user in hub.users.sorted_keys() {
-            hub.reindex(user);
-        }
         for room in hub.rooms.sorted_keys() {
             // Another version of the core may have had another key.
             if let Kind::Named { name, key, .. } = &mut hub.room_mut(room).kind {
                 *key = room_key(name);
-                let key = key.clone();
-                hub.index.rooms.insert(key, room);
             }
         }
+        hub.index = hub.indexed();
         hub.queue.reindex();
         hub.share_events();
         hub.rearm();

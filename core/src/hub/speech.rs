@@ -114,10 +114,8 @@ impl Hub {
         refuse_if(!has_visible(text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
-        if text.len() > limit as usize && count(text) > limit {
-            return Err(Reject::MessageTooLong { limit });
-        }
-        Ok(())
+        let is_longer = text.len() > limit as usize && count(text) > limit;
+        refuse_if(is_longer, Reject::MessageTooLong { limit })
     }
 
     /// Posts the message. The caller has made all checks.

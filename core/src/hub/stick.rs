@@ -7,7 +7,7 @@ use super::deadlines::number_behind;
 use super::speech::check_grant;
 use crate::counters::ReleaseCause;
 use crate::reject::{Outcome, Reject, refuse_if};
-use crate::stick::{Claim, GivenUp};
+use crate::stick::{Claim, GivenUp, Stick};
 use crate::timer::Timer;
 
 impl Hub {
@@ -76,32 +76,29 @@ impl Hub {
     /// Handles the lease timer.
     pub(super) fn lease_due(&mut self, room: RoomId) {
         let now = self.now;
-        let Some(stick) = self.room_mut(room).stick_mut() else {
-            return;
-        };
-        let epoch = stick.epoch;
-        if let Some(user) = stick.expire(now) {
-            self.grant_expired(room, user, epoch);
-        }
+        self.end_grant(room, |stick| stick.expire(now));
     }
 
     /// Ends the grant of a room's stick after the loss of a life, in which it may have passed on,
     /// and continues behind every epoch that may have been given.
     pub(super) fn renew_stick(&mut self, room: RoomId, down: Span) {
+        self.end_grant(room, |stick| {
+            stick.pass_to(Epoch(number_behind(stick.epoch.0, down)))
+        });
+    }
+
+    /// Ends the grant of a room's stick in this way, which returns the former holder, if there is one.
+    fn end_grant(&mut self, room: RoomId, end: impl FnOnce(&mut Stick) -> Option<UserId>) {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
         let epoch = stick.epoch;
-        if let Some(user) = stick.pass_to(Epoch(number_behind(epoch.0, down))) {
-            self.grant_expired(room, user, epoch);
+        if let Some(user) = end(stick) {
+            self.counters.count_move(self.now, StickMove::Expired);
+            let who = self.who(user);
+            self.post(room, Body::StickExpired { user: who, epoch }, None);
+            self.grant_next(room);
         }
-    }
-
-    fn grant_expired(&mut self, room: RoomId, user: UserId, epoch: Epoch) {
-        self.counters.count_move(self.now, StickMove::Expired);
-        let who = self.who(user);
-        self.post(room, Body::StickExpired { user: who, epoch }, None);
-        self.grant_next(room);
     }
 
     fn grant_next(&mut self, room: RoomId) {

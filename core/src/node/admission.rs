@@ -72,16 +72,17 @@ impl Node {
     fn reader(&mut self, now: Time, from: Address, reader: Reader) -> Outcome<UserId> {
         self.check_phase()?;
         self.check_address(from)?;
-        let user = match reader {
-            Reader::Handle(handle) => self.hub.user_by_handle(&handle),
-            Reader::ReaderId(id) => self.hub.user_by_reader(&id),
-        };
-        let user = user.ok_or(Reject::UnknownHandle)?;
+        let unknown = Reject::UnknownHandle;
         match reader {
-            Reader::Handle(_) => self.gate.admit(now, from, Some(user))?,
-            Reader::ReaderId(_) => self.gate.admit_reader(now, from, user)?,
+            Reader::Handle(handle) => {
+                let user = self.hub.user_by_handle(&handle).ok_or(unknown)?;
+                self.gate.admit(now, from, Some(user)).map(|()| user)
+            }
+            Reader::ReaderId(id) => {
+                let user = self.hub.user_by_reader(&id).ok_or(unknown)?;
+                self.gate.admit_reader(now, from, user).map(|()| user)
+            }
         }
-        Ok(user)
     }
 
     /// Answers a command from memory, proposes it, joins it to an earlier attempt, or refuses it.
@@ -151,10 +152,8 @@ impl Node {
     /// Checks that one more entry may wait for the journal.
     fn check_journal(&self, now: Time) -> Outcome<()> {
         self.check_storage(now)?;
-        if self.proposed.len() >= self.hub.config().max_pending as usize {
-            return Err(Reject::overloaded(OVERLOAD_RETRY));
-        }
-        Ok(())
+        let is_full = self.proposed.len() >= self.hub.config().max_pending as usize;
+        refuse_if(is_full, Reject::overloaded(OVERLOAD_RETRY))
     }
 
     fn propose(&mut self, now: Time, origin: Origin, entry: Entry) -> Outcome<()> {

@@ -194,11 +194,11 @@ impl Node {
                     self.reply(ticket, Err(reject));
                 }
                 Origin::Node => {
+                    // Each participant has at most one of these, whatever it reads.
                     if let Entry::Implied {
                         user,
-                        implied: read,
+                        implied: read @ (Implied::Read { .. } | Implied::Seen { waiting: None }),
                     } = entry
-                        && joins_others(read)
                     {
                         implied.push((user, read));
                     } else {
@@ -223,12 +223,4 @@ impl Node {
     pub fn append_unknown(&mut self) {
         self.is_fate_unknown = true;
     }
-}
-
-/// Whether each participant has at most one of it, whatever it reads.
-const fn joins_others(implied: Implied) -> bool {
-    matches!(
-        implied,
-        Implied::Read { .. } | Implied::Seen { waiting: None }
-    )
 }

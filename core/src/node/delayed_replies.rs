@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use chat_types::{Reply, Response, Span, Ticket, Time, UserId};
 
 use super::{Node, OVERLOAD_RETRY};
-use crate::reject::{Outcome, Reject};
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::table::Table;
 
 /// The delay after which a participant with its share of delayed answers should try again.
@@ -114,10 +114,8 @@ impl Node {
         if share >= config.max_held_each as usize {
             return Err(Reject::rate_limited(SHARE_RETRY));
         }
-        if self.delayed.len() >= config.max_held as usize {
-            return Err(Reject::overloaded(OVERLOAD_RETRY));
-        }
-        Ok(())
+        let is_full = self.delayed.len() >= config.max_held as usize;
+        refuse_if(is_full, Reject::overloaded(OVERLOAD_RETRY))
     }
 
     /// Sends the answer to a decided command: now, or when it is due if the command was a break.
@@ -136,34 +134,21 @@ impl Node {
         }
     }
 
-    /// Sends the delayed answers that are due.
-    pub(super) fn answer_delayed(&mut self, now: Time) {
+    /// Sends the delayed answers that are due `by` then: `now`, or at any time if the server stops. They
+    /// show the levels at the current instant.
+    pub(super) fn answer_delayed(&mut self, by: Time, now: Time) {
         while let Some(&(at, ticket)) = self.delayed.due.first()
-            && at <= now
+            && at <= by
+            && let Some(mut answer) = self.delayed.take(ticket)
         {
-            self.answer_late(now, ticket);
+            if let Reply::OnBreak {
+                stress, boss_alert, ..
+            } = &mut answer.reply
+                && let Some(mood) = self.hub.mood(answer.user, now)
+            {
+                (*stress, *boss_alert) = mood;
+            }
+            self.reply(ticket, Ok(Response::Done(answer.reply)));
         }
-    }
-
-    /// Sends all delayed answers at once, because the server stops.
-    pub(super) fn answer_all_delayed(&mut self, now: Time) {
-        while let Some(&(_, ticket)) = self.delayed.due.first() {
-            self.answer_late(now, ticket);
-        }
-    }
-
-    /// Sends a delayed answer. It shows the levels at the current instant.
-    fn answer_late(&mut self, now: Time, ticket: Ticket) {
-        let Some(mut answer) = self.delayed.take(ticket) else {
-            return;
-        };
-        if let Reply::OnBreak {
-            stress, boss_alert, ..
-        } = &mut answer.reply
-            && let Some(mood) = self.hub.mood(answer.user, now)
-        {
-            (*stress, *boss_alert) = mood;
-        }
-        self.reply(ticket, Ok(Response::Done(answer.reply)));
     }
 }

@@ -12,7 +12,7 @@ use chat_types::{
     config::{Bucket, Config, RateLimit},
 };
 
-use crate::reject::{Outcome, Reject};
+use crate::reject::{Outcome, Reject, refuse_if};
 use crate::table::Table;
 use chat_types::{Address, UserId};
 
@@ -67,9 +67,7 @@ impl Rate {
     fn take(self, full_at: Time, now: Time) -> Outcome<Time> {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
-        if ahead > self.burst {
-            return Err(Reject::rate_limited(ahead - self.burst));
-        }
+        refuse_if(ahead > self.burst, Reject::rate_limited(ahead - self.burst))?;
         Ok(next)
     }
 }
@@ -152,10 +150,8 @@ impl Addresses {
                 self.full_at.remove(&address);
             }
         }
-        if self.full_at.len() as u64 >= ADDRESSES {
-            return Err(Reject::rate_limited(rate.burst));
-        }
-        Ok(())
+        let is_full = self.full_at.len() as u64 >= ADDRESSES;
+        refuse_if(is_full, Reject::rate_limited(rate.burst))
     }
 }
 

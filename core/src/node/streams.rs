@@ -3,6 +3,8 @@
 //! Streams have no buffer. The stream of a slow client stays behind, and reads a gap when the inbox
 //! drops events that it has not read.
 
+use std::collections::BTreeSet;
+
 use crate::table::Table;
 use chat_types::{Seq, Ticket, UserId};
 
@@ -11,8 +13,8 @@ use chat_types::{Seq, Ticket, UserId};
 pub(super) struct Streams {
     open: Table<Ticket, Stream>,
     by_user: Table<UserId, Vec<Ticket>>,
-    /// Whether the caller is still connected.
-    opening: Table<Ticket, bool>,
+    /// Those that are being opened, and whose callers are still connected.
+    opening: BTreeSet<Ticket>,
 }
 
 /// Who opened a stream.
@@ -40,18 +42,16 @@ impl Streams {
     }
 
     pub(super) fn opening(&mut self, ticket: Ticket) {
-        self.opening.insert(ticket, true);
+        self.opening.insert(ticket);
     }
 
     pub(super) fn cancel_opening(&mut self, ticket: Ticket) {
-        if let Some(wanted) = self.opening.get_mut(&ticket) {
-            *wanted = false;
-        }
+        self.opening.remove(&ticket);
     }
 
     /// Removes a decided opening. Returns whether its caller is still connected.
     pub(super) fn opened(&mut self, ticket: Ticket) -> bool {
-        self.opening.remove(&ticket).unwrap_or(false)
+        self.opening.remove(&ticket)
     }
 
     /// The number of the participant's streams that were opened by reader id.

@@ -38,8 +38,7 @@ impl CountVerdict {
     pub(crate) fn new(before: &Baseline, now: &Baseline) -> Self {
         let (what, ratio) = ("instructions", "ratio");
         let mut table = format!("{what:<34} {:>14} {:>14} {ratio:>8}\n", "baseline", "now");
-        let (mut more, mut new, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut fewer, mut changes) = (Vec::new(), Vec::new());
+        let (mut findings, mut fewer, mut largest) = (Vec::new(), Vec::new(), None);
         let names = before.instructions.keys().chain(now.instructions.keys());
         let names: BTreeSet<&String> = names.collect();
         for name in &names {
@@ -48,11 +47,11 @@ impl CountVerdict {
             let mut ratio = "–".to_owned();
             let mark = match counts {
                 [None, _] => {
-                    new.push(format!("{name}: it has no baseline"));
+                    findings.push(format!("{name}: it has no baseline"));
                     "  new"
                 }
                 [_, None] => {
-                    gone.push(format!("{name}: it is not counted any more"));
+                    findings.push(format!("{name}: it is not counted any more"));
                     "  gone"
                 }
                 [Some(before), Some(now)] => {
@@ -60,9 +59,11 @@ impl CountVerdict {
                     let percent = (factor - 1.0) * 100.0;
                     let tolerated = before * TOLERATED;
                     ratio = format!("{factor:.4}");
-                    changes.push((percent, name));
+                    if largest.is_none_or(|(other, _): (f64, _)| other.abs() <= percent.abs()) {
+                        largest = Some((percent, name));
+                    }
                     if now * 1_000 > before * 1_000 + tolerated {
-                        more.push(format!(
+                        findings.push(format!(
                             "{name}: {percent:.1} % more instructions ({was} → {is})"
                         ));
                         "  more"
@@ -78,7 +79,12 @@ impl CountVerdict {
         }
         let machines = [&before.made_with, &now.made_with];
         let elsewhere = differences(machines, &["valgrind", "libc", "cpu"]);
-        let summary = summary(&changes, names.len(), elsewhere.as_deref());
+        let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
+        let mut summary = elsewhere.as_ref().map(note).unwrap_or_default();
+        if let Some((percent, name)) = largest {
+            let (counted, change) = (names.len(), format!("{percent:+.2} % ({name})"));
+            summary += &format!("{counted} counted; the largest change is {change}\n");
+        }
         let fewer = match fewer.is_empty() {
             true => String::new(),
             false => format!(
@@ -86,7 +92,6 @@ impl CountVerdict {
                 fewer.join(", ")
             ),
         };
-        let mut findings = [more, new, gone].concat();
         if !findings.is_empty() {
             let machine = elsewhere.iter();
             findings.extend(machine.map(|why| format!("it may come from the machine: {why}")));
@@ -102,20 +107,6 @@ impl CountVerdict {
             findings,
         }
     }
-}
-
-/// The largest change of these in percent, and what is different on this machine.
-fn summary(changes: &[(f64, &&String)], counted: usize, elsewhere: Option<&str>) -> String {
-    let note = |why| format!("note: the baseline was made elsewhere: {why}\n");
-    let mut summary = elsewhere.map(note).unwrap_or_default();
-    let largest = (changes.iter()).max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-    if let Some((percent, name)) = largest {
-        let _ = writeln!(
-            summary,
-            "{counted} counted; the largest change is {percent:+.2} % ({name})"
-        );
-    }
-    summary
 }
 
 /// What differs of these properties, there and here.
@@ -299,7 +290,7 @@ mod tests {
     #[test]
     fn a_new_or_missing_benchmark_must_be_accepted() {
         let found = verdict(&[("a", 1), ("c", 1)], &[("b", 1), ("c", 1)]).findings;
-        let told = ["b: it has no baseline", "a: it is not counted any more"];
+        let told = ["a: it is not counted any more", "b: it has no baseline"];
         assert_eq!(found[..2], told);
     }
 

@@ -57,15 +57,9 @@ pub(super) fn check(sh: &Shell, program: &Path, sim: &Path) -> Result<()> {
     let tokens = in_folder("tokens.txt");
     sh.write_file(&tokens, TOKENS)?;
     let hosts = [HOST, HERE].join(",");
-    let mut own = vec!["--allow-hosts", &hosts, "--auth-tokens", &tokens];
-    own.extend([
-        "--limit",
-        "stick=optional",
-        "--realms",
-        "arena",
-        "--in-memory",
-    ]);
-    let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
+    let own = ["--allow-hosts", &hosts, "--auth-tokens", &tokens];
+    let more = ["--limit=stick=optional", "--realms=arena", "--in-memory"];
+    let server = Server::start(program, &[&own[..], &more, &FOR_ONE_ADDRESS].concat())?;
     let stage = Stage {
         sh,
         folder,

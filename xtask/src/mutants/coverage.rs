@@ -44,31 +44,27 @@ pub(crate) fn check(sh: &Shell, mutants: &[Mutant]) -> Result<Vec<String>> {
         !properties.is_empty(),
         "{ARCHITECTURE} has no table of properties"
     );
-    let files = below(sh.current_dir(), "core/src")?;
+    let files = below(sh, "core/src")?;
     Ok(uncovered(&properties, &files, mutants))
 }
 
 fn uncovered(properties: &[String], files: &[String], mutants: &[Mutant]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut caught: BTreeSet<&str> = BTreeSet::new();
-    for Mutant {
-        name, caught_by, ..
-    } in mutants
-    {
-        for property in caught_by {
-            caught.insert(property);
-            if property != PANIC && !properties.contains(property) {
-                found.push(format!(
-                    "{name}: `{property}` is not a property of {ARCHITECTURE}"
-                ));
-            }
+    for mutant in mutants {
+        let is_known = |name: &String| name == PANIC || properties.contains(name);
+        for unknown in mutant.caught_by.iter().filter(|name| !is_known(name)) {
+            let name = &mutant.name;
+            found.push(format!(
+                "{name}: `{unknown}` is not a property of {ARCHITECTURE}"
+            ));
         }
     }
     let changed: BTreeSet<&str> = mutants.iter().flat_map(Mutant::files).collect();
     let mut missing = |what: &str, name: &str| {
         found.push(format!("no curated mutant covers the {what} {name}"));
     };
-    for property in properties.iter().filter(|one| !caught.contains(&***one)) {
+    let is_caught = |property: &String| mutants.iter().any(|mutant| mutant.names(property));
+    for property in properties.iter().filter(|property| !is_caught(property)) {
         missing("property", property);
     }
     for file in files.iter().filter(|one| !changed.contains(&***one)) {

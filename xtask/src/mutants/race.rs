@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
 
 use super::mutant;
@@ -38,8 +38,6 @@ pub(crate) fn show(sh: &Shell) -> Result<()> {
     let program = target.join("release").join(cargo::executable("sim"));
     sh.copy_file(program, &sim)?;
     let ended = Command::from(cmd!(sh, "{sim} {SCENARIO} --seed 1")).status()?;
-    if ended.code() != Some(1) {
-        bail!("the simulator did not find it");
-    }
+    ensure!(ended.code() == Some(1), "the simulator did not find it");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The curated mutants, one after another, and their fates: a line for each, and the medians.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
@@ -223,13 +223,10 @@ pub(super) fn hunt_all(
         "mutant", "caught by", "seeds", "steps", "seconds"
     )?;
     let mut rows = Vec::with_capacity(mutants.len());
-    for (index, mutant) in mutants.iter().enumerate() {
+    for mutant in mutants {
         let started = Instant::now();
-        let (number, all, name) = (index + 1, mutants.len(), &mutant.name);
-        show(&format!("[{number}/{all}] {name}"));
         let hunted = mutant.plant(copy).and_then(|()| hunt(mutant));
         copy.heal()?;
-        show("");
         let row = Row::new(mutant, hunted, started.elapsed().as_secs_f64());
         keep(&row)?;
         write_row(&row, out)?;
@@ -237,14 +234,6 @@ pub(super) fn hunt_all(
         rows.push(row);
     }
     Ok(rows)
-}
-
-/// Shows the progress in place of what was shown before, on a terminal only.
-#[expect(clippy::print_stderr, reason = "a line for people, erased again")]
-fn show(progress: &str) {
-    if io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{progress}");
-    }
 }
 
 /// The canary check: every edit applies, coverage is complete, and the simulator catches some mutants that are

@@ -7,12 +7,12 @@ use super::{Finding, Source, finding};
 
 /// The most lines of code of each crate, by its folder.
 const BUDGETS: [(&str, usize); 22] = [
-    ("benches", 2580),
-    ("benches/turmoil", 110),
-    ("docs/check", 180),
-    ("core", 6620),
-    ("core/cluster", 1420),
-    ("core/journal", 950),
+    ("benches", 2460),
+    ("benches/turmoil", 95),
+    ("docs/check", 170),
+    ("core", 6455),
+    ("core/cluster", 1400),
+    ("core/journal", 935),
     ("core/types", 1700),
     ("server", 12970),
     ("server/chat", 6430),
@@ -28,7 +28,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/search", 7510),
     ("sim/user", 2450),
     ("sim/world", 5750),
-    ("xtask", 3590),
+    ("xtask", 3430),
 ];
 
 /// How far below its budget a crate may be before the budget has to fall.

@@ -1,6 +1,10 @@
 //! Rules on one file's name and text.
 
-use super::{Finding, Source, finding};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Finding, Source, finding, line_of, pattern};
 
 /// The largest number of lines of a source file.
 const MOST_LINES: usize = 800;
@@ -8,45 +12,37 @@ const MOST_LINES: usize = 800;
 /// The largest number of lines of the README.
 const MOST_LINES_OF_README: usize = 150;
 
-/// File names that do not describe the content.
-const NAMELESS: [&str; 8] = [
-    "common", "helper", "helpers", "manager", "misc", "mod", "util", "utils",
-];
+/// The path of a source whose name does not describe the content.
+static NAMELESS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(^|[/_])(common|helpers?|manager|misc|mod|utils?)\.rs$"));
 
-/// Marks of unfinished work. Each is assembled from parts, so that this file passes its own rule. Clippy
-/// finds code that is left unwritten.
-const UNDONE: [&str; 3] = [
-    concat!("TO", "DO"),
-    concat!("FIX", "ME"),
-    concat!("XX", "X"),
-];
+/// What no text has, and what to say of it. The marks of unfinished work are assembled from parts, so that
+/// this file passes its own rule. Clippy finds code that is left unwritten.
+static UNWANTED: LazyLock<[(Regex, &str); 4]> = LazyLock::new(|| {
+    let undone = concat!(r"\b(TO", "DO|FIX", "ME|XX", r"X)\b");
+    [
+        (r"(?m)[ \t\r]$", "white space at the end of the line"),
+        (undone, "work left undone: do it, or open an issue"),
+        (r"[^\n]\z", "the last line does not end"),
+        (r"\n\n\z", "empty lines at the end"),
+    ]
+    .map(|(unwanted, what)| (pattern(unwanted), what))
+});
 
 /// The findings in this file.
 pub(super) fn check(file: &Source) -> Vec<Finding> {
     let Source { path, text } = file;
-    let whole = [name(path), length(file), ending(text).map(str::to_owned)];
-    let whole = whole.into_iter().flatten();
-    let mut found: Vec<_> = whole.map(|what| finding(path, None, what)).collect();
-    for (number, line) in (1..).zip(text.split('\n')) {
-        if line.ends_with([' ', '\t', '\r']) {
-            let what = "white space at the end of the line";
-            found.push(finding(path, number, what));
-        }
-        if UNDONE.iter().any(|mark| has_word(line, mark)) {
-            let what = "work left undone: do it, or open an issue";
-            found.push(finding(path, number, what));
-        }
+    let mut found = Vec::new();
+    if NAMELESS.is_match(path) {
+        let what = "its name says nothing of what is inside: name the idea";
+        found.push(finding(path, None, what));
+    }
+    found.extend(length(file).map(|what| finding(path, None, what)));
+    for (unwanted, what) in &*UNWANTED {
+        let places = unwanted.find_iter(text).map(|place| place.start());
+        found.extend(places.map(|at| finding(path, line_of(text, at), *what)));
     }
     found
-}
-
-fn name(path: &str) -> Option<String> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.strip_suffix(".rs")?;
-    let last_word = stem.rsplit('_').next().unwrap_or(stem);
-    NAMELESS
-        .contains(&last_word)
-        .then(|| format!("`{name}` says nothing of what is inside: name the idea"))
 }
 
 fn length(file: &Source) -> Option<String> {
@@ -57,23 +53,6 @@ fn length(file: &Source) -> Option<String> {
         _ => return None,
     };
     (lines > most).then(|| format!("{lines} lines are more than {most}: {instead}"))
-}
-
-fn ending(text: &str) -> Option<&'static str> {
-    if !text.is_empty() && !text.ends_with('\n') {
-        return Some("the last line does not end");
-    }
-    text.ends_with("\n\n").then_some("empty lines at the end")
-}
-
-/// Whether `line` contains `word` as a whole word.
-fn has_word(line: &str, word: &str) -> bool {
-    let joins = |c: char| c.is_alphanumeric() || c == '_';
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let after = line[at + word.len()..].chars().next();
-        !before.is_some_and(joins) && !after.is_some_and(joins)
-    })
 }
 
 #[cfg(test)]
@@ -143,8 +122,8 @@ mod tests {
     #[test]
     fn a_file_ends_with_one_line_end() {
         for (text, told) in [
-            ("x", "README.md: the last line does not end"),
-            ("x\n\n", "README.md: empty lines at the end"),
+            ("x", "README.md:1: the last line does not end"),
+            ("x\n\n", "README.md:1: empty lines at the end"),
         ] {
             assert_eq!(found("README.md", text), [told]);
         }

@@ -126,7 +126,7 @@ impl Member {
 
     /// Stops following.
     fn strand(&mut self, now: Now, alarm: Alarm) {
-        if let State::Standby(hub) = std::mem::replace(&mut self.state, State::Moving) {
+        if let State::Standby(hub) = self.state.take() {
             let ask_at = now.boot + FETCH_AGAIN;
             self.state = State::Stranded { hub, ask_at };
         }
@@ -141,7 +141,7 @@ impl Member {
             State::Standby(_) => self.place.sequence + 1,
             State::Stranded { .. } => self.place.sequence,
             // The member requested it as a standby. A later record shows an owner that it is behind.
-            State::Owner(_) | State::Moving => return,
+            State::Owner(_) => return,
         };
         if snapshot.place.sequence < oldest {
             return;

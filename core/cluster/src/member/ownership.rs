@@ -98,7 +98,7 @@ impl Ownership {
 impl Member {
     /// The claim is in the log: the state becomes a node's.
     pub(super) fn become_owner(&mut self, began: Time) {
-        let State::Standby(hub) = std::mem::replace(&mut self.state, State::Moving) else {
+        let State::Standby(hub) = self.state.take() else {
             unreachable!("only a standby claims");
         };
         let config = self.settings.config.clone();
@@ -114,7 +114,7 @@ impl Member {
         if !matches!(self.state, State::Owner(_)) {
             return;
         }
-        let State::Owner(mut ownership) = std::mem::replace(&mut self.state, State::Moving) else {
+        let State::Owner(mut ownership) = self.state.take() else {
             unreachable!("it was the owner");
         };
         let epoch = self.place.epoch();

@@ -117,19 +117,14 @@ impl Member {
             }
         }
         for then in waiting {
-            match &mut self.state {
-                State::Owner(ownership) if ownership.waiting.queue.len() < MOST => {
-                    let call = WaitingCall {
-                        ticket,
-                        earlier,
-                        then,
-                    };
-                    ownership.waiting.queue.push_back(call);
-                }
-                // There are too many.
-                State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
-                    self.refuse(ticket, earlier);
-                }
+            if ownership.waiting.queue.len() < MOST {
+                ownership.waiting.queue.push_back(WaitingCall {
+                    ticket,
+                    earlier,
+                    then,
+                });
+            } else {
+                self.outputs.push_back(Output::Moved { ticket, earlier });
             }
         }
     }

@@ -57,7 +57,7 @@ pub struct ExploreOptions<'a> {
     /// Earlier knowledge, if runs split at new states.
     pub guided: Option<Corpus>,
     /// Additional rules, for tests.
-    pub also_judge: Option<AlsoJudge<'a>>,
+    pub also_judge: AlsoJudge<'a>,
 }
 
 /// Whether a failure ends the exploration.
@@ -95,11 +95,6 @@ impl ExploreOptions<'_> {
         varied
     }
 
-    /// The index of the scenario with this name.
-    fn scenario(&self, name: &str) -> Option<usize> {
-        self.plans.iter().position(|plan| plan.name == name)
-    }
-
     /// The trial with this number, drawn without regard to a search.
     fn fresh(&self, index: u64) -> Trial {
         Trial {
@@ -129,7 +124,7 @@ impl ExploreOptions<'_> {
         let ended = catch_panic(|| {
             let plan = self.varied(trial).plan;
             let mut outcome = run(&plan, trial.seed, progress, None);
-            self.judge(&plan.recipe, &mut outcome);
+            (self.also_judge)(&plan.recipe, &mut outcome);
             outcome
         });
         Family {
@@ -143,7 +138,7 @@ impl ExploreOptions<'_> {
     fn family(&self, trial: &Trial, coverage: &CoverageMap, progress: &Progress) -> Family {
         let plan = self.varied(trial).plan;
         let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
-            self.judge(recipe, outcome);
+            (self.also_judge)(recipe, outcome);
             // A family keeps its members until all have run, and their figures are large.
             outcome.metrics = Metrics::default();
             self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
@@ -151,13 +146,6 @@ impl ExploreOptions<'_> {
         let family = guided::family((&plan, trial), coverage, &keep);
         progress.advance(Span::ZERO, 0, family.steps);
         family
-    }
-
-    /// Judges a run with this recipe by the additional rules.
-    fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
-        if let Some(also_judge) = self.also_judge {
-            also_judge(recipe, outcome);
-        }
     }
 }
 

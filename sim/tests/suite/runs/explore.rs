@@ -42,7 +42,7 @@ pub(super) fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOption
         seek: None,
         recipe: Recipe::default(),
         guided: None,
-        also_judge: None,
+        also_judge: &|_, _| {},
     }
 }
 

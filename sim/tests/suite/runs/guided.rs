@@ -111,7 +111,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         }
     };
     let what = ExploreOptions {
-        also_judge: Some(&planted),
+        also_judge: &planted,
         on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
@@ -166,7 +166,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
     let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
     let mut console = Console {
-        also_judge: Some(&two_ways),
+        also_judge: &two_ways,
         ..console(&run_seed, (&mut out, &mut err), &interrupt, folder.path())
     };
     assert_eq!(execute(&invocation, &mut console), 1);

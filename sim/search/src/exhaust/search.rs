@@ -71,12 +71,7 @@ pub(super) fn search_from(
             faults: options.faults,
             states: 1,
             by_depth: vec![1],
-            transitions: 0,
-            merged: 0,
-            unchanged: 0,
-            tally: Judged::default(),
-            counterexample: None,
-            wall_ms: 0.0,
+            ..Searched::default()
         },
         root,
     };

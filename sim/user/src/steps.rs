@@ -166,7 +166,8 @@ impl VirtualUser {
             Some(_) if key == previous => RequestKey::Previous,
             Some(_) => RequestKey::Own,
         };
-        let call = self.calls.next_id();
+        let call = CallId(self.calls.made);
+        self.calls.made += 1;
         let what = ClientEvent::Called {
             call,
             op: &op,
@@ -187,7 +188,7 @@ impl VirtualUser {
             true => Span::ZERO,
             false => op.hold(),
         };
-        self.calls.add(Box::new(Call {
+        self.calls.open.push(Box::new(Call {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,

@@ -8,8 +8,7 @@ use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
 use sim_model::protocol::{CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User};
 
-use super::calls::pause;
-use super::calls::{Call, Stage};
+use super::calls::{Call, Stage, pause};
 use super::flow::Pace;
 use super::{Action, Activity, Credential, Script, VirtualUser, texts, unicode_texts};
 

@@ -3,8 +3,7 @@
 //! A state is stored as its last action and its predecessor. To continue from it, its path is run
 //! again from the beginning, which needs far less memory than storing worlds.
 
-use std::ops::ControlFlow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rustc_hash::FxHashMap;
 

@@ -61,7 +61,7 @@ pub struct Console<'a> {
     /// Runs one seed of a plan in the virtual world.
     pub run: RunSeed<'a>,
     /// Additional rules for runs of an exploration, for tests.
-    pub also_judge: Option<AlsoJudge<'a>>,
+    pub also_judge: AlsoJudge<'a>,
     /// The standard output.
     pub out: &'a mut dyn Write,
     /// The first error of the standard output.

@@ -14,7 +14,7 @@ pub use chat_types::{
 };
 
 pub use event::InboxEvent;
-pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
+pub use op::{Op, OpKind, Plain, ReadBy};
 pub use outcome::{Decided, Outcome, Refusal};
 
 /// A virtual user: its index in the order of arrival.

@@ -112,11 +112,8 @@ fn look(root: &Tiny, path: &[Action]) -> Counterexample {
     let users = root.clients.iter().map(|client| client.user);
     let names = users.map(|user| user.map(|user| format!("user_{}", user.0)));
     let mut found = Counterexample {
-        steps: Vec::new(),
-        violations: Vec::new(),
         users: names.collect(),
-        shows_at_drain: false,
-        scenario: None,
+        ..Counterexample::default()
     };
     let _panicked = catch_unwind(AssertUnwindSafe(|| {
         let mut tiny = root.clone();

@@ -16,7 +16,7 @@ use sim_judge::SeedOutcome;
 use sim_judge::metrics::Metrics;
 use sim_model::outcome::{
     Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Point, Progress, Seek,
-    Tally, Trial, Violation, WorstTrial,
+    Tally, Trial, Violation,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -27,7 +27,6 @@ use crate::runner::{Ended, RunSeed, in_order};
 pub use guided::{Corpus, Entry};
 use guided::{CoverageMap, Family};
 pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
-pub use worst_search::WorstSearch;
 
 /// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
@@ -58,7 +57,7 @@ pub struct ExploreOptions<'a> {
     /// Earlier knowledge, if runs split at new states.
     pub guided: Option<Corpus>,
     /// Additional rules, for tests.
-    pub also_judge: Option<AlsoJudge<'a>>,
+    pub also_judge: AlsoJudge<'a>,
 }
 
 /// Whether a failure ends the exploration.
@@ -70,39 +69,22 @@ pub enum OnFailure {
     Continue,
 }
 
-/// The result of an exploration.
+/// An exploration: the trials so far, or all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
-    /// The number of trials; of families, if it was guided.
-    pub tried: u64,
-    /// The virtual time of all runs. What branches have in common counts for each of them.
-    pub virtual_span: Span,
-    /// The number of runs, including branches.
-    pub runs: u64,
-    /// The number of steps.
-    pub steps: u64,
+    /// The result. The drawn values of trials, the points that were not reached, the coverage and the exit
+    /// code are added at the end.
+    pub result: ExplorationResult,
     /// The `sometimes` points that were reached.
     pub tally: Tally,
-    /// The failures that were found, in order: one for each property and cause, without the drawn values
-    /// of their trials.
-    pub failures: Vec<FailureResult>,
     /// The number of the last trial with each failure.
     last_trials: Vec<u64>,
-    /// The worst trials, if a search was requested.
-    pub hunted: Option<WorstSearch>,
-    /// The effort until the first failure, including that trial or family.
-    pub first_failure: Option<Effort>,
     /// The corpus, if it was guided.
     pub guided: Option<Corpus>,
 }
 
-/// Receives progress, and decides whether to continue.
-pub trait Listener {
-    /// Called after each trial.
-    fn on_trial(&mut self, trial: &Trial);
-    /// Called now and then. `Break` ends the exploration after the trials so far.
-    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
-}
+/// Receives each trial and the exploration so far. `Break` ends it after this trial.
+pub type OnTrial<'l> = &'l mut dyn FnMut(&Trial, &Exploration) -> ControlFlow<()>;
 
 impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
@@ -111,11 +93,6 @@ impl ExploreOptions<'_> {
         let mut varied = vary(&self.plans[trial.scenario], trial.seed);
         varied.plan.recipe = trial.recipe.clone();
         varied
-    }
-
-    /// The index of the scenario with this name.
-    fn scenario(&self, name: &str) -> Option<usize> {
-        self.plans.iter().position(|plan| plan.name == name)
     }
 
     /// The trial with this number, drawn without regard to a search.
@@ -147,7 +124,7 @@ impl ExploreOptions<'_> {
         let ended = catch_panic(|| {
             let plan = self.varied(trial).plan;
             let mut outcome = run(&plan, trial.seed, progress, None);
-            self.judge(&plan.recipe, &mut outcome);
+            (self.also_judge)(&plan.recipe, &mut outcome);
             outcome
         });
         Family {
@@ -161,7 +138,7 @@ impl ExploreOptions<'_> {
     fn family(&self, trial: &Trial, coverage: &CoverageMap, progress: &Progress) -> Family {
         let plan = self.varied(trial).plan;
         let keep = |recipe: &Recipe, outcome: &mut SeedOutcome| {
-            self.judge(recipe, outcome);
+            (self.also_judge)(recipe, outcome);
             // A family keeps its members until all have run, and their figures are large.
             outcome.metrics = Metrics::default();
             self.on_failure == OnFailure::Continue || outcome.violations.is_empty()
@@ -170,36 +147,37 @@ impl ExploreOptions<'_> {
         progress.advance(Span::ZERO, 0, family.steps);
         family
     }
-
-    /// Judges a run with this recipe by the additional rules.
-    fn judge(&self, recipe: &Recipe, outcome: &mut SeedOutcome) {
-        if let Some(also_judge) = self.also_judge {
-            also_judge(recipe, outcome);
-        }
-    }
 }
 
 /// Explores: by families if it is guided, otherwise by trials of `run`.
-pub fn explore(
-    what: &ExploreOptions<'_>,
-    run: RunSeed<'_>,
-    listener: &mut dyn Listener,
-) -> Exploration {
-    let seek = what.seek.filter(|_| what.guided.is_none());
+pub fn explore(what: &ExploreOptions<'_>, run: RunSeed<'_>, on_trial: OnTrial<'_>) -> Exploration {
+    let is_guided = what.guided.is_some();
+    let worst = Vec::new();
+    let hunt = |seek| HuntResult { seek, worst };
     let mut all = Exploration {
-        hunted: seek.map(WorstSearch::new),
+        result: ExplorationResult {
+            first: what.first,
+            scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
+            virtual_span: (!is_guided).then_some(Span::ZERO),
+            hunt: what.seek.filter(|_| !is_guided).map(hunt),
+            ..ExplorationResult::default()
+        },
         guided: what.guided.clone(),
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());
-    while flow.is_continue() && all.tried < what.count {
+    while flow.is_continue() && all.result.tried < what.count {
         // Without a search there is one round. With one, each round depends on the results of the
         // previous round.
-        let (base, left) = (all.tried, what.count - all.tried);
-        let round = match (&mut all.guided, &all.hunted) {
+        let base = all.result.tried;
+        let left = what.count - base;
+        let round = match (&mut all.guided, &all.result.hunt) {
             (Some(corpus), _) if corpus.is_flat() => break,
             (Some(corpus), _) => Some(corpus.round(what, left)),
-            (None, Some(hunted)) => Some(hunted.round(left, base, &|index| what.fresh(index))),
+            (None, Some(hunt)) => {
+                let fresh = |index| what.fresh(index);
+                Some(worst_search::round(&hunt.worst, left, base, &fresh))
+            }
             (None, None) => None,
         };
         let count = round.as_ref().map_or(left, |round| round.len() as u64);
@@ -214,20 +192,11 @@ pub fn explore(
         };
         let mut take = |index: u64, ended: Ended<Family>| {
             let trial = trial_of(index);
-            all.tried += 1;
             let failed = all.take(&trial, ended, what);
-            if failed {
-                all.first_failure.get_or_insert(Effort {
-                    seeds: all.tried,
-                    runs: all.runs,
-                    steps: all.steps,
-                });
+            flow = on_trial(&trial, &all);
+            if failed && what.on_failure == OnFailure::Stop {
+                flow = ControlFlow::Break(());
             }
-            listener.on_trial(&trial);
-            flow = match failed && what.on_failure == OnFailure::Stop {
-                true => ControlFlow::Break(()),
-                false => listener.tick(&all),
-            };
             flow
         };
         let jobs = (what.jobs, &what.interrupt);
@@ -236,12 +205,34 @@ pub fn explore(
             flow = ControlFlow::Break(());
         }
     }
+    all.finish(what);
     all
 }
 
 impl Exploration {
     /// Adds a trial, alone or with its family. Returns whether a run of it failed.
     fn take(&mut self, trial: &Trial, ended: Ended<Family>, what: &ExploreOptions<'_>) -> bool {
+        self.result.tried += 1;
+        let failed = self.take_runs(trial, ended, what);
+        let ExplorationResult {
+            tried, runs, steps, ..
+        } = self.result;
+        if failed {
+            self.result.first_failure.get_or_insert(Effort {
+                seeds: tried,
+                runs,
+                steps,
+            });
+        }
+        failed
+    }
+
+    fn take_runs(
+        &mut self,
+        trial: &Trial,
+        ended: Ended<Family>,
+        what: &ExploreOptions<'_>,
+    ) -> bool {
         let family = match ended {
             Ok(family) => family,
             // A panic in a run is caught for that run; this one is in the exploration itself.
@@ -249,7 +240,7 @@ impl Exploration {
                 return self.add_panic(trial, &format!("in exploring the family: {words}"));
             }
         };
-        self.steps += family.steps;
+        self.result.steps += family.steps;
         let mut failed = false;
         for (recipe, ended) in family.members {
             let trial = Trial {
@@ -266,14 +257,16 @@ impl Exploration {
 
     /// Adds a run. Returns whether it failed.
     fn take_run(&mut self, trial: &Trial, ended: Ended<SeedOutcome>) -> bool {
-        self.runs += 1;
+        self.result.runs += 1;
         let outcome = match ended {
             Err(words) => return self.add_panic(trial, &words),
             Ok(outcome) => outcome,
         };
-        self.virtual_span = self.virtual_span + outcome.ran.span();
-        if let Some(hunted) = &mut self.hunted {
-            hunted.take(trial, outcome.metrics.worst(hunted.seek));
+        if let Some(span) = &mut self.result.virtual_span {
+            *span = *span + outcome.ran.span();
+        }
+        if let Some(HuntResult { seek, worst }) = &mut self.result.hunt {
+            worst_search::take(worst, trial, outcome.metrics.worst(*seek));
         }
         self.tally.add(&outcome.ran.tally);
         for violation in &outcome.violations {
@@ -291,7 +284,7 @@ impl Exploration {
     /// Adds a violation. A failure counts once for each trial.
     fn add_failure(&mut self, trial: &Trial, trace_hash: Option<u64>, violation: &Violation) {
         let (property, cause) = (&violation.property, &violation.subject.cause);
-        let mut all = self.failures.iter_mut().zip(&mut self.last_trials);
+        let mut all = self.result.failures.iter_mut().zip(&mut self.last_trials);
         let known = all.find(|(it, _)| (&it.property, &it.cause) == (property, cause));
         if let Some((known, last)) = known {
             known.trials += u64::from(*last != trial.index);
@@ -299,7 +292,7 @@ impl Exploration {
             return;
         }
         self.last_trials.push(trial.index);
-        self.failures.push(FailureResult {
+        self.result.failures.push(FailureResult {
             property: property.clone(),
             class: Class::of(property),
             cause: cause.clone(),
@@ -311,57 +304,24 @@ impl Exploration {
         });
     }
 
-    /// The `sometimes` points that no trial reached.
-    #[must_use]
-    pub fn unreached(&self) -> Vec<&'static str> {
-        let never = |point: &&Point| self.tally.count(**point) == 0;
-        let points = Point::ALL.iter().filter(never);
-        points.map(|point| point.name()).collect()
-    }
-
-    /// The result for reports.
-    #[must_use]
-    pub fn result(&self, what: &ExploreOptions<'_>) -> ExplorationResult {
-        let drew = |trial: &Trial| what.varied(trial).drew;
-        let failures = self.failures.iter().map(|failure| FailureResult {
-            drew: drew(&failure.trial),
-            ..failure.clone()
-        });
-        let hunt = |hunted: &WorstSearch| {
-            let worst = hunted.worst.iter().map(|(trial, worst)| WorstTrial {
-                trial: trial.clone(),
-                drew: drew(trial),
-                worst: *worst,
-            });
-            HuntResult {
-                seek: hunted.seek,
-                worst: worst.collect(),
-            }
-        };
-        ExplorationResult {
-            first: what.first,
-            scenarios: what.plans.iter().map(|plan| plan.name.clone()).collect(),
-            tried: self.tried,
-            virtual_span: self.guided.is_none().then_some(self.virtual_span),
-            runs: self.runs,
-            steps: self.steps,
-            failures: failures.collect(),
-            hunt: self.hunted.as_ref().map(hunt),
-            unreached: self.unreached(),
-            first_failure: self.first_failure,
-            covered: self.guided.as_ref().map(Corpus::covered),
-            exit_code: self.exit_code(),
+    /// Adds what is known only at the end.
+    fn finish(&mut self, what: &ExploreOptions<'_>) {
+        let result = &mut self.result;
+        for failure in &mut result.failures {
+            failure.drew = what.varied(&failure.trial).drew;
         }
-    }
-
-    /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        let any = |class| self.failures.iter().any(|failure| failure.class == class);
-        match (any(Class::Safety), any(Class::Liveness)) {
+        for one in result.hunt.iter_mut().flat_map(|hunt| &mut hunt.worst) {
+            one.drew = what.varied(&one.trial).drew;
+        }
+        let never = |point: &&Point| self.tally.count(**point) == 0;
+        let unreached = Point::ALL.iter().filter(never);
+        result.unreached = unreached.map(|point| point.name()).collect();
+        result.covered = self.guided.as_ref().map(Corpus::covered);
+        let any = |class| result.failures.iter().any(|failure| failure.class == class);
+        result.exit_code = match (any(Class::Safety), any(Class::Liveness)) {
             (true, _) => 1,
             (false, true) => 3,
             (false, false) => 0,
-        }
+        };
     }
 }

@@ -20,6 +20,7 @@ use sim_model::plan::Plan;
 use sim_model::protocol::Refusal;
 use sim_model::server::ServerRecord;
 
+use crate::workload::plan_of;
 pub use followed::FollowTarget;
 use followed::{FollowedParticipant, kind};
 use steps::Steps;
@@ -156,7 +157,7 @@ pub fn to_scenario(
         }
     };
     walk(bundle, &mut look)?;
-    let base = plan(&Config::default());
+    let base = plan_of(Config::default());
     let (mut plan, left_out) = match steps {
         Some(steps) => steps.into_plan(&base),
         None => (base, Vec::new()),
@@ -256,7 +257,7 @@ impl<'r> Replay<'r> {
         if let Entry::Started { config, .. } = entry
             && position == 1
         {
-            self.judge = Some(Judge::of_journal(&plan(config)));
+            self.judge = Some(Judge::of_journal(&plan_of((**config).clone())));
         } else {
             self.found.unjudged = Some(format!(
                 "the records before position {position} are gone, and the model needs all of them"
@@ -304,25 +305,6 @@ impl<'r> Replay<'r> {
             (false, true) => 4,
         };
         found
-    }
-}
-
-/// The plan by which a journal is judged.
-///
-/// # Panics
-/// If the text is not a valid scenario, which a test would show.
-fn plan(config: &Config) -> Plan {
-    const SCENARIO: &str = "\
-name: replay
-about: A journal.
-duration: 1s
-users: [a]
-steps: [{ at: 0s, user: a, do: check }]
-";
-    let plan = sim_scenario::parse("replay", SCENARIO).expect("it is a scenario");
-    Plan {
-        server: config.clone(),
-        ..plan
     }
 }
 

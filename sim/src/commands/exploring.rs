@@ -13,14 +13,12 @@ use super::scenario_run::unreached_turn;
 use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{FailureResult, INTERRUPTED, Trial, worst};
+use sim_model::outcome::{ExplorationResult, FailureResult, INTERRUPTED, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
-use sim_search::explore::{
-    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore,
-};
+use sim_search::explore::{Corpus, Exploration, ExploreOptions, OnFailure, blank, explore};
 use sim_search::shrink;
 
 /// The flag for drawn flows, which stands for a file in messages.
@@ -50,11 +48,13 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
         looked: began,
         saved: began,
     };
-    let found = explore(&what, run, &mut listener);
+    let found = explore(&what, run, &mut |trial, so_far| {
+        listener.on_trial(trial, so_far)
+    });
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
-    let of_one = what.count == 1 && found.failures.is_empty();
-    if let Some(problem) = unreached_turn(&what.recipe, found.steps).filter(|_| of_one) {
+    let of_one = what.count == 1 && found.result.failures.is_empty();
+    if let Some(problem) = unreached_turn(&what.recipe, found.result.steps).filter(|_| of_one) {
         return Err(problem.into());
     }
     write_requested(arguments, &what, &found, console.run)?;
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> Result<
     let flows = arguments.flows.then_some(Path::new(FLOWS));
     let files = arguments.files.iter().map(PathBuf::as_path).chain(flows);
     let files: Vec<String> = files.map(|file| file.display().to_string()).collect();
-    let mut result = found.result(&what);
+    let mut result = found.result;
     if console.interrupt.is_requested() {
         result.exit_code = worst(result.exit_code, INTERRUPTED);
         console.complain("interrupted: the result is that of the seeds so far\n");
@@ -90,7 +90,7 @@ fn write_requested(
         let saved = corpus.save(folder);
         saved.map_err(|error| cannot_write(folder, &error))?;
     }
-    if let (Some(path), Some(failure)) = (&arguments.trace, found.failures.first()) {
+    if let (Some(path), Some(failure)) = (&arguments.trace, found.result.failures.first()) {
         let traced = trace(path, what, failure, run);
         traced.map_err(|error| cannot_write(path, &error))?;
     }
@@ -129,7 +129,7 @@ fn keep_all(
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
     let mut known: BTreeMap<(&str, u64), Vec<(&Trial, Kept)>> = BTreeMap::new();
-    let failures = found.failures.iter().map(|failure| {
+    let failures = found.result.failures.iter().map(|failure| {
         let (trial, property) = (&failure.trial, failure.property.as_str());
         let others = known.entry((property, trial.seed)).or_default();
         // One seed may violate a property in several ways, for which one scenario is enough.
@@ -191,7 +191,7 @@ fn trace(
     writer.finish().map(drop)
 }
 
-/// Receives the progress of the exploration, and ends it when the time is up.
+/// Shows the progress of the exploration, and ends it when the time is up.
 struct ProgressListener<'a, 'c> {
     arguments: &'a ExploreArgs,
     what: &'a ExploreOptions<'a>,
@@ -201,23 +201,25 @@ struct ProgressListener<'a, 'c> {
     saved: Duration,
 }
 
-impl Listener for ProgressListener<'_, '_> {
-    fn on_trial(&mut self, trial: &Trial) {
+impl ProgressListener<'_, '_> {
+    fn on_trial(&mut self, trial: &Trial, so_far: &Exploration) -> ControlFlow<()> {
         if self.arguments.verbose {
             let name = &self.what.plans[trial.scenario].name;
             let drew = self.what.varied(trial).drew();
             let line = format!("{name} · seed {} · drew {drew}\n", trial.seed);
             self.console.show(self.arguments.json.as_deref(), &line);
         }
-    }
-
-    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
         let now = (self.console.clock)();
         let wall = now.saturating_sub(self.began);
         if now.saturating_sub(self.looked) >= LOOK {
             self.looked = now;
-            let failures = so_far.failures.len() as u64;
-            let line = exploring_line(so_far.tried, so_far.steps, failures, wall);
+            let ExplorationResult {
+                tried,
+                steps,
+                failures,
+                ..
+            } = &so_far.result;
+            let line = exploring_line(*tried, *steps, failures.len() as u64, wall);
             (self.console.live)(Some(&line));
         }
         if let (Some(folder), Some(corpus)) = (&self.arguments.corpus, &so_far.guided)

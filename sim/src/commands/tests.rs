@@ -181,7 +181,7 @@ impl TestFolder {
             &invocation,
             &mut Console {
                 run,
-                also_judge: None,
+                also_judge: &|_, _| {},
                 out,
                 unwritten: None,
                 err,

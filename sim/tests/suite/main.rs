@@ -134,7 +134,7 @@ fn console<'a>(
 ) -> Console<'a> {
     Console {
         run,
-        also_judge: None,
+        also_judge: &|_, _| {},
         out,
         unwritten: None,
         err,

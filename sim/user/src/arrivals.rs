@@ -79,6 +79,11 @@ fn persona(personas: &[Arc<Persona>], draw: &mut Draw) -> usize {
 }
 
 /// The arrival times of a phase, from its beginning.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float within the phase"
+)]
 fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
     let length = phase.duration.0;
     match phase.arrivals {
@@ -107,58 +112,27 @@ fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
             to_milli,
             mode,
         } => {
-            let ramp = Ramp::new(from_milli, to_milli, length);
+            // Arrivals per microsecond at the start, and their change per microsecond.
+            let [from, to] = [from_milli, to_milli].map(|milli| milli as f64 / 1e9);
+            let length = length as f64;
+            let slope = (to - from) / length;
             let mut gap = |uniform| match mode {
                 ArrivalMode::Uniform => uniform,
                 ArrivalMode::Poisson => exponential(draw),
             };
+            let expected = from * length + slope * length * length / 2.0;
             let mut due = gap(0.5);
             let mut arrivals = Vec::new();
-            while due < ramp.total() {
-                arrivals.push(ramp.when(due));
+            while due < expected {
+                // The root of `from·t + slope·t²/2 = due`, in the form that keeps its precision for small
+                // slopes.
+                let root = libm::sqrt((from * from + 2.0 * slope * due).max(0.0));
+                let at = (2.0 * due / (from + root)).clamp(0.0, length - 1.0);
+                arrivals.push(Span(at as u64));
                 due += gap(1.0);
             }
             arrivals
         }
-    }
-}
-
-/// A linearly changing rate.
-struct Ramp {
-    /// Arrivals per microsecond at the start.
-    from: f64,
-    /// The change of the rate per microsecond.
-    slope: f64,
-    length: f64,
-}
-
-impl Ramp {
-    fn new(from_milli: u64, to_milli: u64, length: u64) -> Self {
-        let per_us = |milli: u64| milli as f64 / 1e9;
-        let length = length as f64;
-        Self {
-            from: per_us(from_milli),
-            slope: (per_us(to_milli) - per_us(from_milli)) / length,
-            length,
-        }
-    }
-
-    /// The expected number of arrivals.
-    fn total(&self) -> f64 {
-        self.from * self.length + self.slope * self.length * self.length / 2.0
-    }
-
-    /// The time at which the expected number of arrivals is `due`: the root of `from·t + slope·t²/2
-    /// = due`, in the form that keeps its precision for small slopes.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within the phase"
-    )]
-    fn when(&self, due: f64) -> Span {
-        let root = libm::sqrt((self.from * self.from + 2.0 * self.slope * due).max(0.0));
-        let at = 2.0 * due / (self.from + root);
-        Span(at.clamp(0.0, self.length - 1.0) as u64)
     }
 }
 

@@ -99,18 +99,6 @@ impl Calls {
         self.open.iter().any(|call| call.who.is_new)
     }
 
-    /// The number of the next call.
-    pub(super) fn next_id(&mut self) -> CallId {
-        let id = CallId(self.made);
-        self.made += 1;
-        id
-    }
-
-    /// Adds a call that was sent.
-    pub(super) fn add(&mut self, call: Box<Call>) {
-        self.open.push(call);
-    }
-
     /// The call with this number, if it is in flight.
     pub(super) fn find(&self, id: CallId) -> Option<&Call> {
         let mut open = self.open.iter().map(Box::as_ref);

@@ -261,13 +261,10 @@ impl VirtualUser {
         path: DeliveryPath,
         o: &mut impl Observer,
     ) {
-        let Some(me) = self.user else {
-            // It belongs to a participant whose handle this client has forgotten.
+        let Some(me) = self.user.filter(|_| !self.is_vanished()) else {
+            // It may belong to a participant whose handle this client has forgotten.
             return;
         };
-        if self.is_vanished() {
-            return;
-        }
         let first = match event {
             // A gap stands for the places that it covers.
             InboxEvent::Gap(gap) => self.inbox.take(gap.from.0, gap.to.0),
@@ -309,8 +306,7 @@ impl VirtualUser {
     ) {
         let retry_after = refusal.and_then(|refusal| refusal.retry_after);
         let had_two = self.stream.first();
-        let was = self.stream.broke(now, stream, &self.client, retry_after);
-        let Some(was) = was else {
+        let Some(was) = self.stream.broke(now, stream, &self.client, retry_after) else {
             return;
         };
         if let Some(first) = had_two {

@@ -21,13 +21,10 @@ const LONGEST_OVERLAP: Span = Span::secs(4);
 impl VirtualUser {
     /// Learns the client's participant from an answer, and then opens the event stream.
     pub(super) fn learn_identity(&mut self, now: Time, outcome: &Outcome) {
-        let Ok(Response::Done(reply)) = outcome else {
-            return;
-        };
-        let Some(user) = reply.caller() else {
-            return;
-        };
-        if self.user.is_none() {
+        if let Ok(Response::Done(reply)) = outcome
+            && let Some(user) = reply.caller()
+            && self.user.is_none()
+        {
             self.user = Some(user);
             self.last_user = Some(user);
             if !matches!(self.activity, Activity::Away { .. }) {

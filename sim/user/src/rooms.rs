@@ -57,8 +57,7 @@ impl Rooms {
 
     /// Whether the client is in exactly one room, which it need not name.
     pub(super) fn is_in_one(&self) -> bool {
-        let mut within = self.known.iter().filter(|known| known.is_in);
-        within.next().is_some() && within.next().is_none()
+        self.known.iter().filter(|known| known.is_in).count() == 1
     }
 
     /// The epoch of the client's latest grant in the room (the current one unless named).
@@ -115,15 +114,9 @@ impl Rooms {
         let Some(room) = room.or(self.current()) else {
             return;
         };
-        match self.known.iter_mut().find(|known| known.room == room) {
-            // The room was over before, so the state does not change.
-            Some(known) if !known.is_in => return,
-            Some(known) => known.is_in = false,
-            None => {
-                self.add_room(room).is_in = false;
-            }
-        }
-        if !self.known.iter().any(|known| known.is_in) {
+        let was_in = std::mem::replace(&mut self.known_room(room).is_in, false);
+        // If the room was over before, the state does not change.
+        if was_in && !self.known.iter().any(|known| known.is_in) {
             self.is_deserted = true;
         }
     }
@@ -131,10 +124,7 @@ impl Rooms {
     /// Records a grant. Its answer or its event, whichever arrives first, counts as
     /// `stick.granted`.
     pub(super) fn grant(&mut self, room: Room, epoch: u64) {
-        let known = match self.known.iter().position(|known| known.room == room) {
-            Some(index) => &mut self.known[index],
-            None => self.add_room(room),
-        };
+        let known = self.known_room(room);
         if epoch > known.epoch {
             known.epoch = epoch;
             self.unawaited.add(Kind::GRANTED);
@@ -222,6 +212,14 @@ impl Rooms {
         let is_out = matches!(lost.you, Some(Membership::Left | Membership::Kicked));
         if is_out || lost.ended.is_some() {
             self.end(Some(lost.room));
+        }
+    }
+
+    /// The room, added if it is unknown.
+    fn known_room(&mut self, room: Room) -> &mut KnownRoom {
+        match self.known.iter().position(|known| known.room == room) {
+            Some(index) => &mut self.known[index],
+            None => self.add_room(room),
         }
     }
 

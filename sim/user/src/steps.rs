@@ -6,12 +6,9 @@ use chat_types::{BreakKind, RoomSeq, Span, Time};
 
 use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use sim_model::protocol::{
-    ArgumentSource, CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User,
-};
+use sim_model::protocol::{CallId, Command, EnterQueue, Epoch, Op, Read, ReadBy, Room, User};
 
-use super::calls::pause;
-use super::calls::{Call, Stage};
+use super::calls::{Call, Stage, pause};
 use super::flow::Pace;
 use super::{Action, Activity, Credential, Script, VirtualUser, texts, unicode_texts};
 
@@ -168,7 +165,8 @@ impl VirtualUser {
             Some(_) if key == previous => RequestKey::Previous,
             Some(_) => RequestKey::Own,
         };
-        let call = self.calls.next_id();
+        let call = CallId(self.calls.made);
+        self.calls.made += 1;
         let what = ClientEvent::Called {
             call,
             op: &op,
@@ -189,7 +187,7 @@ impl VirtualUser {
             true => Span::ZERO,
             false => op.hold(),
         };
-        self.calls.add(Box::new(Call {
+        self.calls.open.push(Box::new(Call {
             id: call,
             attempt: 0,
             stage: Stage::InFlight,
@@ -209,7 +207,8 @@ impl VirtualUser {
     /// The operation of the verb in the current state. None for a `block` or `report` without a
     /// participant.
     pub(super) fn op(&mut self, verb: &Verb) -> Option<Op> {
-        Some(match verb {
+        let (room, epoch) = (None, None);
+        let mut op = match verb {
             Verb::EnterQueue {
                 name,
                 user_id,
@@ -227,36 +226,27 @@ impl VirtualUser {
                 },
             }),
             Verb::Send(text) => {
-                let (text, room) = (self.text(text), self.room());
-                let epoch = self.epoch(room);
+                let text = self.text(text);
                 Op::Command(Command::SendMessage { room, text, epoch })
             }
             // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
             Verb::Check { wait, by } => self.check(*wait, *by),
             Verb::History { before, limit } => Op::by_handle(Read::History {
-                room: self.room(),
+                room,
                 before: before.map(RoomSeq),
                 limit: *limit as usize,
             }),
-            Verb::TalkingStick(grant) => {
+            Verb::TalkingStick(_) => {
                 self.rooms.claim();
-                let (room, epoch) = self.named(*grant);
                 Op::Command(Command::TalkingStick { room, epoch })
             }
             Verb::Append(text) => {
-                let (text, room) = (self.text(text), self.room());
-                let epoch = self.epoch(room);
+                let text = self.text(text);
                 Op::Command(Command::Append { room, text, epoch })
             }
-            Verb::Undo(grant) => {
-                let (room, epoch) = self.named(*grant);
-                Op::Command(Command::Undo { room, epoch })
-            }
-            Verb::Reset(grant) => {
-                let (room, epoch) = self.named(*grant);
-                Op::Command(Command::Reset { room, epoch })
-            }
+            Verb::Undo(_) => Op::Command(Command::Undo { room, epoch }),
+            Verb::Reset(_) => Op::Command(Command::Reset { room, epoch }),
             Verb::Report { reason } => Op::Command(Command::ReportUser {
                 user: self.whom()?,
                 reason: reason.clone(),
@@ -266,11 +256,22 @@ impl VirtualUser {
                 excuse: excuse.clone(),
             }),
             Verb::Mood => Op::by_handle(Read::Mood),
-            Verb::Plain(plain) => plain.op(&mut UserArguments {
-                room: None,
-                user: self,
-            })?,
-        })
+            Verb::Plain(plain) => plain.op(self.whom())?,
+        };
+        if let (Some(room), epoch) = op.place_mut() {
+            *room = self.room();
+            if let Some(epoch) = epoch {
+                *epoch = if let Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant) =
+                    verb
+                {
+                    let latest = self.rooms.epoch(*room);
+                    latest.filter(|_| *grant == Grant::Latest)
+                } else {
+                    self.epoch(*room)
+                };
+            }
+        }
+        Some(op)
     }
 
     /// The name in a call: that of its step, or the user's own.
@@ -340,16 +341,6 @@ impl VirtualUser {
         given.then_some(epoch)
     }
 
-    /// The room named in a call, and the epoch of the grant there.
-    fn named(&mut self, grant: Grant) -> (Option<Room>, Option<Epoch>) {
-        let room = self.room();
-        let epoch = match grant {
-            Grant::Unnamed => None,
-            Grant::Latest => self.rooms.epoch(room),
-        };
-        (room, epoch)
-    }
-
     fn text(&mut self, text: &Text) -> Arc<str> {
         match text {
             Text::Words(words) => words.clone(),
@@ -364,27 +355,5 @@ impl VirtualUser {
                 }
             }
         }
-    }
-}
-
-/// The user's state for building an operation.
-struct UserArguments<'u> {
-    user: &'u mut VirtualUser,
-    /// The room named in the call.
-    room: Option<Room>,
-}
-
-impl ArgumentSource for UserArguments<'_> {
-    fn room(&mut self) -> Option<Option<Room>> {
-        self.room = self.user.room();
-        Some(self.room)
-    }
-
-    fn epoch(&mut self) -> Option<Option<Epoch>> {
-        Some(self.user.epoch(self.room))
-    }
-
-    fn user(&mut self) -> Option<User> {
-        self.user.whom()
     }
 }

@@ -75,11 +75,7 @@ impl VirtualUser {
             *user = User(user.0 + 1);
         } else if let Command::SendMessage { text, .. } | Command::Append { text, .. } = command {
             *text = "strays".into();
-        } else if let Command::TalkingStick { epoch, .. }
-        | Command::Push { epoch, .. }
-        | Command::Undo { epoch, .. }
-        | Command::Reset { epoch, .. } = command
-        {
+        } else if let (_, Some(epoch)) = op.place_mut() {
             *epoch = epoch.is_none().then_some(Epoch(1));
         } else {
             return None;

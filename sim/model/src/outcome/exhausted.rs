@@ -25,10 +25,11 @@ pub struct SearchProgress {
 
 chat_types::listed! {
     /// A tiny world.
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     #[serde(rename_all = "snake_case")]
     TinyWorld {
         /// All users are registered and idle: they enter the queue, are matched, talk and part.
+        #[default]
         Queue "queue",
         /// All users are in one named room: they claim its stick, speak under it, and lose it.
         Room "room",
@@ -42,7 +43,7 @@ impl fmt::Display for TinyWorld {
 }
 
 /// The result of one world's search.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Searched {
     /// The world.
     pub world: TinyWorld,
@@ -100,7 +101,7 @@ impl Exhausted {
 }
 
 /// A path that violates a property.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Counterexample {
     /// Its steps.
     pub steps: Vec<PathStep>,

@@ -34,7 +34,7 @@ pub struct Effort {
 }
 
 /// The result of an exploration, as reports show it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ExplorationResult {
     /// The first seed.
     pub first: u64,
@@ -93,7 +93,7 @@ pub struct HuntResult {
 }
 
 /// The worst result of one configuration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorstTrial {
     /// The trial.
     pub trial: Trial,

@@ -22,7 +22,7 @@ pub enum Op {
 /// A row of a command is its kind and its variant of [`Command`], a row of a read its kind and its variant
 /// of [`Read`]. Both are followed in this order by:
 /// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
-///   single word, and the user has values for all fields (`ArgumentSource`).
+///   single word, and the user has values for all fields.
 /// - `tool "…"`: the name of the server's tool, if it differs.
 /// - `in`, `under` and `about`: the fields that name the room, the grant of the stick and another
 ///   participant. A plain verb has no others.
@@ -108,16 +108,17 @@ macro_rules! types {
                 }
             }
 
-            /// The operation with the caller's values; none for a verb that takes more.
-            fn filled(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
+            /// The operation without a room and an epoch; none for a verb that takes more, or that needs a
+            /// participant while there is none.
+            fn bare(self, about: Option<User>) -> Option<Op> {
                 match self {
                     $(Self::$kind => of_plain!([$($plain)?] Op::Command(Command::$command {
-                        $($room: at_hand.$room()?,)?
-                        $($epoch: at_hand.$epoch()?,)?
-                        $($user: at_hand.$user()?,)?
+                        $($room: None,)?
+                        $($epoch: None,)?
+                        $($user: about?,)?
                     })),)*
                     $(Self::$read => of_plain!([$($read_plain)?] Op::by_handle(Read::$variant {
-                        $($read_room: at_hand.$read_room()?,)?
+                        $($read_room: None,)?
                     })),)*
                 }
             }
@@ -140,6 +141,16 @@ macro_rules! types {
                 match self {
                     $(Self::Command(Command::$command { $($room,)? .. }) => [$(Some(*$room),)? None][0],)*
                     $(Self::Read { read: Read::$variant { $($read_room,)? .. }, .. } => [$(Some(*$read_room),)? None][0],)*
+                }
+            }
+
+            /// The fields that name the room and the epoch.
+            pub fn place_mut(&mut self) -> (Option<&mut Option<Room>>, Option<&mut Option<Epoch>>) {
+                match self {
+                    $(Self::Command(Command::$command { $($room,)? $($epoch,)? .. }) =>
+                        ([$($room)?].into_iter().next(), [$($epoch)?].into_iter().next()),)*
+                    $(Self::Read { read: Read::$variant { $($read_room,)? .. }, .. } =>
+                        ([$($read_room)?].into_iter().next(), None),)*
                 }
             }
 
@@ -197,18 +208,6 @@ types! {
     }
 }
 
-/// A user's values for the fields of a plain verb. Rows use these names of fields.
-pub trait ArgumentSource {
-    /// The room to name, or none; requested before the epoch.
-    fn room(&mut self) -> Option<Option<Room>>;
-
-    /// The epoch to name in that room, or none.
-    fn epoch(&mut self) -> Option<Option<Epoch>>;
-
-    /// The participant to name; none if the user knows none.
-    fn user(&mut self) -> Option<User>;
-}
-
 impl Plain {
     /// Its row of the table.
     #[must_use]
@@ -216,9 +215,10 @@ impl Plain {
         OpKind::ALL[self as usize]
     }
 
-    /// The operation with its user's values; none if one is missing.
-    pub fn op(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
-        self.kind().filled(at_hand)
+    /// The operation about this participant, without a room and an epoch; none if it needs a participant.
+    #[must_use]
+    pub fn op(self, about: Option<User>) -> Option<Op> {
+        self.kind().bare(about)
     }
 }
 
@@ -321,36 +321,22 @@ mod tests {
 
     use super::*;
 
-    /// A user in room 3 with an old grant, which knows no other participant.
-    struct Alone;
-
-    impl ArgumentSource for Alone {
-        fn room(&mut self) -> Option<Option<Room>> {
-            Some(Some(Room(3)))
-        }
-
-        fn epoch(&mut self) -> Option<Option<Epoch>> {
-            Some(Some(Epoch(7)))
-        }
-
-        fn user(&mut self) -> Option<User> {
-            None
-        }
-    }
-
     #[test]
     fn a_plain_verb_takes_its_arguments_from_the_user() {
-        let push = Plain::Push.op(&mut Alone).unwrap();
+        let mut push = Plain::Push.op(None).unwrap();
+        let (Some(room), Some(epoch)) = push.place_mut() else {
+            panic!("a push names both");
+        };
+        (*room, *epoch) = (Some(Room(3)), Some(Epoch(7)));
         let expected = Op::Command(Command::Push {
             room: Some(Room(3)),
             epoch: Some(Epoch(7)),
         });
         assert_eq!(push, expected);
-        assert_eq!(Plain::Block.op(&mut Alone), None);
+        assert_eq!(Plain::Block.op(None), None);
         for plain in OpKind::ALL.iter().filter_map(|kind| kind.plain()) {
-            if let Some(op) = plain.op(&mut Alone) {
-                assert_eq!(op.kind().plain(), Some(plain));
-            }
+            let op = plain.op(Some(User(4))).unwrap();
+            assert_eq!(op.kind().plain(), Some(plain));
         }
     }
 

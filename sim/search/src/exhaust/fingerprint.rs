@@ -74,10 +74,8 @@ pub(super) fn fingerprint(state: &impl Serialize, base: &Base, retrying: &[u64])
         user: 0,
         may_retry: false,
     };
-    state
-        .serialize(&mut fold)
-        .expect("the core's state serialises");
-    fold.state
+    let folded = state.serialize(&mut fold);
+    folded.expect("the core's state serialises").state
 }
 
 /// The fingerprint of a formatted value.
@@ -98,40 +96,43 @@ struct Fold<'a> {
     may_retry: bool,
 }
 
+type Folded<T> = Result<T, fmt::Error>;
+
 impl Fold<'_> {
-    fn word(&mut self, word: u64) -> fmt::Result {
+    fn word(&mut self, word: u64) {
         self.last = word;
         self.state = mix(self.state, word);
-        Ok(())
+    }
+
+    /// Folds the number that was folded last again, as its type means it. `before` is the state without it.
+    fn interpret(&mut self, name: Name, before: u64) {
+        let relative = match name {
+            "UserId" => return self.user = self.last,
+            "RoomId" => {
+                self.room = self.last;
+                self.base.room_behind(self.last)
+            }
+            "RoomSeq" => self.base.beyond(self.room, self.last),
+            "Epoch" => self.base.later(self.last),
+            _ => return,
+        };
+        self.state = before;
+        self.word(relative);
     }
 }
 
-/// The word with which a composite value of this length begins.
-fn sized(length: impl Into<Option<usize>>) -> u64 {
-    length.into().unwrap_or_default() as u64 ^ (1 << 62)
-}
-
-/// Numbers, and what stands for one, are folded as words.
+/// What is folded as one word: numbers, and what a composite value begins with.
 macro_rules! words {
     ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
-        $(fn $name(self, $($value: $type),*) -> fmt::Result {
-            self.word($word)
-        })*
-    };
-}
-
-/// A composite value begins with a word.
-macro_rules! begins {
-    ($($name:ident($($value:tt: $type:ty),*) => $word:expr;)*) => {
-        $(fn $name(self, $($value: $type),*) -> Result<Self, fmt::Error> {
-            self.word($word)?;
+        $(fn $name(self, $($value: $type),*) -> Folded<Self> {
+            self.word($word);
             Ok(self)
         })*
     };
 }
 
 impl ser::Serializer for &mut Fold<'_> {
-    type Ok = ();
+    type Ok = Self;
     type Error = fmt::Error;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
@@ -159,62 +160,44 @@ impl ser::Serializer for &mut Fold<'_> {
         serialize_i64(value: i64) => value.cast_unsigned();
         serialize_f32(value: f32) => value.to_bits().into();
         serialize_f64(value: f64) => value.to_bits();
-        serialize_none() => 2 << 62;
+        serialize_none() => 0;
+        serialize_unit() => 0;
+        serialize_unit_struct(_: Name) => 0;
         serialize_unit_variant(_: Name, index: u32, _: Name) => index.into();
-    }
-
-    begins! {
-        serialize_seq(length: Option<usize>) => sized(length);
-        serialize_tuple(length: usize) => sized(length);
-        serialize_tuple_struct(_: Name, length: usize) => sized(length);
+        serialize_seq(length: Option<usize>) => length.unwrap_or_default() as u64;
+        serialize_map(length: Option<usize>) => length.unwrap_or_default() as u64;
+        serialize_tuple(length: usize) => length as u64;
+        serialize_tuple_struct(_: Name, length: usize) => length as u64;
         serialize_tuple_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
-        serialize_map(length: Option<usize>) => sized(length);
         serialize_struct_variant(_: Name, index: u32, _: Name, _: usize) => index.into();
     }
 
-    fn serialize_u128(self, value: u128) -> fmt::Result {
+    fn serialize_u128(self, value: u128) -> Folded<Self> {
         self.serialize_bytes(&value.to_le_bytes())
     }
-    fn serialize_str(self, value: &str) -> fmt::Result {
+    fn serialize_str(self, value: &str) -> Folded<Self> {
         self.serialize_bytes(value.as_bytes())
     }
-    fn serialize_bytes(self, value: &[u8]) -> fmt::Result {
+    fn serialize_bytes(self, value: &[u8]) -> Folded<Self> {
         self.state = mix_bytes(self.state, value);
-        Ok(())
+        Ok(self)
     }
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> fmt::Result {
-        self.word(3 << 62)?;
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Folded<Self> {
+        self.word(1);
         value.serialize(self)
     }
-    fn serialize_unit(self) -> fmt::Result {
-        Ok(())
-    }
-    fn serialize_unit_struct(self, _: &'static str) -> fmt::Result {
-        Ok(())
-    }
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: Name, value: &T) -> fmt::Result {
-        if UNNUMBERED.contains(&name) {
-            return Ok(());
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        name: Name,
+        value: &T,
+    ) -> Folded<Self> {
+        // The meaning of a number is known only after it was folded.
+        if !UNNUMBERED.contains(&name) {
+            let before = self.state;
+            value.serialize(&mut *self)?;
+            self.interpret(name, before);
         }
-        // The meaning of a number is known only after it was folded. Then it is folded again with
-        // its meaning.
-        let before = self.state;
-        value.serialize(&mut *self)?;
-        let relative = match name {
-            "UserId" => {
-                self.user = self.last;
-                return Ok(());
-            }
-            "RoomId" => {
-                self.room = self.last;
-                self.base.room_behind(self.last)
-            }
-            "RoomSeq" => self.base.beyond(self.room, self.last),
-            "Epoch" => self.base.later(self.last),
-            _ => return Ok(()),
-        };
-        self.state = before;
-        self.word(relative)
+        Ok(self)
     }
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
         self,
@@ -222,11 +205,11 @@ impl ser::Serializer for &mut Fold<'_> {
         index: u32,
         _: Name,
         value: &T,
-    ) -> fmt::Result {
-        self.word(index.into())?;
+    ) -> Folded<Self> {
+        self.word(index.into());
         value.serialize(self)
     }
-    fn serialize_struct(self, _: Name, _: usize) -> Result<Self, fmt::Error> {
+    fn serialize_struct(self, _: Name, _: usize) -> Folded<Self> {
         Ok(self)
     }
 }
@@ -237,13 +220,13 @@ type Name = &'static str;
 macro_rules! parts {
     ($($kind:ident: $($method:ident),*;)*) => {
         $(impl ser::$kind for &mut Fold<'_> {
-            type Ok = ();
+            type Ok = Self;
             type Error = fmt::Error;
             $(fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> fmt::Result {
-                value.serialize(&mut **self)
+                value.serialize(&mut **self).map(drop)
             })*
-            fn end(self) -> fmt::Result {
-                Ok(())
+            fn end(self) -> Folded<Self> {
+                Ok(self)
             }
         })*
     };
@@ -258,7 +241,7 @@ parts! {
 }
 
 impl ser::SerializeStruct for &mut Fold<'_> {
-    type Ok = ();
+    type Ok = Self;
     type Error = fmt::Error;
     fn serialize_field<T: ?Sized + Serialize>(&mut self, name: Name, value: &T) -> fmt::Result {
         if LEFT_OUT.contains(&name) || name == "memory" && !self.may_retry {
@@ -270,22 +253,22 @@ impl ser::SerializeStruct for &mut Fold<'_> {
         }
         Ok(())
     }
-    fn end(self) -> fmt::Result {
-        Ok(())
+    fn end(self) -> Folded<Self> {
+        Ok(self)
     }
 }
 
 impl ser::SerializeStructVariant for &mut Fold<'_> {
-    type Ok = ();
+    type Ok = Self;
     type Error = fmt::Error;
     fn serialize_field<T: ?Sized + Serialize>(&mut self, name: Name, value: &T) -> fmt::Result {
         // The number of messages in a pair room, which has no limit in these worlds.
         if name == "turns" {
             return Ok(());
         }
-        value.serialize(&mut **self)
+        value.serialize(&mut **self).map(drop)
     }
-    fn end(self) -> fmt::Result {
-        Ok(())
+    fn end(self) -> Folded<Self> {
+        Ok(self)
     }
 }

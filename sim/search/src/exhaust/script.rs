@@ -78,8 +78,7 @@ impl Writer {
         match action {
             Action::Call(user, ask) => return self.call(user, ask),
             Action::Lost(user, ask) => {
-                let index = self.write(user, Step::Call(verb(user, ask)));
-                self.steps[index].leave_out = left_out(ask);
+                let index = self.write_call(user, ask);
                 self.steps[index].net.reply = Some(Delivery::Lost);
                 self.lost.insert(user, index);
             }
@@ -107,8 +106,7 @@ impl Writer {
     }
 
     fn call(&mut self, user: u8, ask: TinyCall) {
-        let index = self.write(user, Step::Call(verb(user, ask)));
-        self.steps[index].leave_out = left_out(ask);
+        let index = self.write_call(user, ask);
         // Calls of a path have a key only if they may be repeated.
         if ask != TinyCall::Check {
             self.steps[index].leave_out.push(Argument::Key);
@@ -122,6 +120,15 @@ impl Writer {
             let index = self.write(user, Step::Disconnect(Some(Span::ZERO)));
             self.away.insert(user, index);
         }
+    }
+
+    fn write_call(&mut self, user: u8, ask: TinyCall) -> usize {
+        let index = self.write(user, Step::Call(verb(user, ask)));
+        // Only a push names a grant.
+        if matches!(ask, TinyCall::Append | TinyCall::Send) {
+            self.steps[index].leave_out.push(Argument::Epoch);
+        }
+        index
     }
 
     fn write(&mut self, user: u8, what: Step) -> usize {
@@ -176,12 +183,4 @@ fn verb(user: u8, ask: TinyCall) -> Verb {
         *words = Text::Words(text.clone());
     }
     verb
-}
-
-/// Only a push names a grant.
-fn left_out(ask: TinyCall) -> Vec<Argument> {
-    match matches!(ask, TinyCall::Append | TinyCall::Send) {
-        true => vec![Argument::Epoch],
-        false => Vec::new(),
-    }
 }

@@ -3,8 +3,7 @@
 //! A state is stored as its last action and its predecessor. To continue from it, its path is run
 //! again from the beginning, which needs far less memory than storing worlds.
 
-use std::ops::ControlFlow;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rustc_hash::FxHashMap;
 
@@ -71,12 +70,7 @@ pub(super) fn search_from(
             faults: options.faults,
             states: 1,
             by_depth: vec![1],
-            transitions: 0,
-            merged: 0,
-            unchanged: 0,
-            tally: Judged::default(),
-            counterexample: None,
-            wall_ms: 0.0,
+            ..Searched::default()
         },
         root,
     };

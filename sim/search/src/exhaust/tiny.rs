@@ -146,12 +146,6 @@ impl Tiny {
         &mut self.clients[usize::from(user)]
     }
 
-    /// The outcome of this call, if there is one.
-    fn take_answer(&mut self, ticket: Ticket) -> Option<Outcome> {
-        let place = self.answers.iter().position(|told| told.0 == ticket)?;
-        Some(self.answers.swap_remove(place).1)
-    }
-
     fn call(&mut self, user: u8, ask: TinyCall) -> Option<Outcome> {
         let (call, op) = self.begin(user, ask, RequestKey::None);
         let called_at = self.now;
@@ -198,8 +192,7 @@ impl Tiny {
         let key = key.map(|call| u128::from(who.secret) << 32 | u128::from(call.0));
         let ticket = self.ticket();
         let from = Address(u64::from(user));
-        self.submit(user, ticket, &translate::call(who, from, key, op.clone()));
-        self.take_answer(ticket)
+        self.submit(user, ticket, &translate::call(who, from, key, op.clone()))
     }
 
     fn answered(
@@ -251,8 +244,7 @@ impl Tiny {
         let (secret, after) = (client.credential().secret, Some(client.cursor));
         client.stream = Some(ticket);
         let ask = translate::open_stream(secret, ReadBy::Handle, after);
-        self.submit(user, ticket, &ask);
-        if let Some(Err(_)) = self.take_answer(ticket) {
+        if let Some(Err(_)) = self.submit(user, ticket, &ask) {
             self.client(user).stream = None;
             self.forget(user);
         }

@@ -1,31 +1,14 @@
 //! The tiny worlds: their set-up, and the actions that are possible in a state.
 
+use chat_types::config::{Limit, RateLimit};
+use chat_types::{Config, Span};
 use sim_model::outcome::{Action, TinyCall, TinyWorld};
 
 use super::client::Client;
 use super::tiny::Tiny;
+use crate::workload::plan_of;
 use TinyCall::{Append, Block, Check, Claim, Enter, Leave, LeaveQueue, Login, Push, Reset, Send};
 use sim_model::plan::Plan;
-
-/// The server of both worlds. Spans are whole seconds and differ from one another, so that lease,
-/// grace period, idle timeout and the end of a registration are distinct.
-const SERVER: &str = "\
-name: exhaust
-about: A tiny world whose every interleaving is tried.
-duration: 1s
-server:
-  stick_lease: 4s
-  reconnect_grace: 3s
-  idle_timeout: 30s
-  unused_timeout: 30s
-  forget_after: 60s
-  rate_limit: none
-  turn_limit: none
-  max_draft: 2
-  max_ended_rooms: 1
-users: [a]
-steps: [{ at: 0s, user: a, do: check }]
-";
 
 /// The calls of a world, and those whose answers may be lost: whose repetition could show an error.
 const fn asks(world: TinyWorld) -> (&'static [TinyCall], &'static [TinyCall]) {
@@ -105,10 +88,19 @@ fn may_ask(client: &Client, ask: TinyCall) -> bool {
     }
 }
 
-/// The plan by which both worlds are judged.
-///
-/// # Panics
-/// If the text above is not a valid scenario, which a test would show.
+/// The plan by which both worlds are judged. Spans are whole seconds and differ from one another, so that
+/// lease, grace period, idle timeout and the end of a registration are distinct.
 pub(super) fn plan() -> Plan {
-    sim_scenario::parse("exhaust", SERVER).expect("the tiny worlds' server is a scenario")
+    plan_of(Config {
+        stick_lease: Span::secs(4),
+        reconnect_grace: Span::secs(3),
+        idle_timeout: Span::secs(30),
+        unused_timeout: Span::secs(30),
+        forget_after: Span::secs(60),
+        rate_limit: RateLimit::None,
+        turn_limit: Limit::None,
+        max_draft: 2,
+        max_ended_rooms: 1,
+        ..Config::default()
+    })
 }

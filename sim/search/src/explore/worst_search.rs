@@ -6,7 +6,7 @@
 //! rounds, and a round is planned before it starts, so that findings do not depend on the number of
 //! threads.
 
-use sim_model::outcome::{Seek, Trial, Worst};
+use sim_model::outcome::{Trial, Worst, WorstTrial};
 use sim_model::recipe::{Recipe, Turn};
 
 /// The number of trials in a round.
@@ -15,63 +15,50 @@ const ROUND: u64 = 64;
 /// The number of configurations that are kept.
 const HELD: usize = 8;
 
-/// The worst of each configuration, the worst first.
-#[derive(Clone, Debug)]
-pub struct WorstSearch {
-    /// The searched quantity.
-    pub seek: Seek,
-    /// The worst of each configuration, the worst first.
-    pub worst: Vec<(Trial, Worst)>,
+/// The next trials, at most `left`, with numbers from `base` on. `worst` has the worst of each
+/// configuration, the worst first.
+pub(super) fn round(
+    worst: &[WorstTrial],
+    left: u64,
+    base: u64,
+    fresh: &dyn Fn(u64) -> Trial,
+) -> Vec<Trial> {
+    let near = |index: u64| {
+        // The worst ones get more trials than the others.
+        let turn = usize::try_from(index / 2 % ROUND).unwrap_or(0);
+        let held = worst.len();
+        let like = &worst.get((turn % held).min(turn / held % held))?.trial;
+        // No other trial branches by this number.
+        let branch = u32::try_from(index).ok()?;
+        Some(Trial {
+            index,
+            recipe: Recipe::default().then(Turn { step: 0, branch }),
+            ..like.clone()
+        })
+    };
+    (base..base + left.min(ROUND))
+        .map(|index| {
+            let trial = fresh(index);
+            // A recipe that is given is that of all.
+            let is_near = !worst.is_empty() && index % 2 == 1 && trial.recipe.is_plain();
+            is_near.then(|| near(index)).flatten().unwrap_or(trial)
+        })
+        .collect()
 }
 
-impl WorstSearch {
-    pub(super) const fn new(seek: Seek) -> Self {
-        let worst = Vec::new();
-        Self { seek, worst }
+/// Adds a trial to the worst, if it is the worst of its configuration.
+pub(super) fn take(all: &mut Vec<WorstTrial>, trial: &Trial, worst: Worst) {
+    let alike =
+        |one: &WorstTrial| (one.trial.scenario, one.trial.seed) == (trial.scenario, trial.seed);
+    let known = all.iter().find(|one| alike(one));
+    if worst.figure <= known.map_or(0, |known| known.worst.figure) {
+        return;
     }
-
-    /// The next trials, at most `left`, with numbers from `base` on.
-    pub(super) fn round(&self, left: u64, base: u64, fresh: &dyn Fn(u64) -> Trial) -> Vec<Trial> {
-        let near = |index: u64| {
-            // The worst ones get more trials than the others.
-            let turn = usize::try_from(index / 2 % ROUND).unwrap_or(0);
-            let held = self.worst.len();
-            let place = (turn % held).min(turn / held % held);
-            let (like, _) = self.worst.get(place)?;
-            // No other trial branches by this number.
-            let branch = u32::try_from(index).ok()?;
-            Some(Trial {
-                index,
-                scenario: like.scenario,
-                seed: like.seed,
-                recipe: Recipe::default().then(Turn { step: 0, branch }),
-            })
-        };
-        (base..base + left.min(ROUND))
-            .map(|index| {
-                let has_worst = !self.worst.is_empty();
-                let trial = fresh(index);
-                // A recipe that is given is that of all.
-                let is_near = has_worst && index % 2 == 1 && trial.recipe.is_plain();
-                is_near.then(|| near(index)).flatten().unwrap_or(trial)
-            })
-            .collect()
-    }
-
-    pub(super) fn take(&mut self, trial: &Trial, worst: Worst) {
-        let alike =
-            |one: &(Trial, Worst)| (one.0.scenario, one.0.seed) == (trial.scenario, trial.seed);
-        let known = self.worst.iter().find(|one| alike(one));
-        if worst.figure <= known.map_or(0, |(_, known)| known.figure) {
-            return;
-        }
-        self.worst.retain(|one| !alike(one));
-        let place = self
-            .worst
-            .partition_point(|one| one.1.figure >= worst.figure);
-        self.worst.insert(place, (trial.clone(), worst));
-        self.worst.truncate(HELD);
-    }
+    all.retain(|one| !alike(one));
+    let place = all.partition_point(|one| one.worst.figure >= worst.figure);
+    let (trial, drew) = (trial.clone(), Vec::new());
+    all.insert(place, WorstTrial { trial, drew, worst });
+    all.truncate(HELD);
 }
 
 #[cfg(test)]
@@ -93,13 +80,13 @@ mod tests {
 
     #[test]
     fn half_of_the_trials_are_near_the_worst_so_far() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait);
-        let round = hunted.round(10, 0, &fresh);
+        let mut hunted = Vec::new();
+        let round = super::round(&hunted, 10, 0, &fresh);
         assert!(round.iter().all(|t| t.recipe.is_plain()));
         for (index, figure) in [(3, 50), (4, 90), (5, 70), (6, 0)] {
-            hunted.take(&fresh(index), worst(figure));
+            take(&mut hunted, &fresh(index), worst(figure));
         }
-        let round = hunted.round(1_000, 64, &fresh);
+        let round = super::round(&hunted, 1_000, 64, &fresh);
         assert_eq!(round.len(), 64);
         let near: Vec<u64> = round
             .iter()
@@ -120,31 +107,30 @@ mod tests {
             recipe: recipe.clone(),
             ..fresh(index)
         };
-        let round = hunted.round(64, 64, &branched);
+        let round = super::round(&hunted, 64, 64, &branched);
         assert!(round.iter().all(|t| t.recipe == recipe));
     }
 
     #[test]
     fn each_configuration_is_held_once_by_its_worst() {
-        let mut hunted = WorstSearch::new(Seek::QueueWait);
-        hunted.take(&fresh(1), worst(10));
+        let mut hunted = Vec::new();
+        take(&mut hunted, &fresh(1), worst(10));
         for (index, figure) in [(2, 30), (3, 5), (4, 30)] {
             let like = Trial {
                 seed: 101,
                 ..fresh(index)
             };
-            hunted.take(&like, worst(figure));
+            take(&mut hunted, &like, worst(figure));
         }
         let held: Vec<(u64, u64)> = hunted
-            .worst
             .iter()
-            .map(|(t, w)| (t.index, w.figure))
+            .map(|one| (one.trial.index, one.worst.figure))
             .collect();
         assert_eq!(held, [(2, 30)]);
         for index in 10..30 {
-            hunted.take(&fresh(index), worst(index));
+            take(&mut hunted, &fresh(index), worst(index));
         }
-        let figures: Vec<u64> = hunted.worst.iter().map(|(_, w)| w.figure).collect();
+        let figures: Vec<u64> = hunted.iter().map(|one| one.worst.figure).collect();
         assert_eq!(figures, [30, 29, 28, 27, 26, 25, 24, 23]);
     }
 }

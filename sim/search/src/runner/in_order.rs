@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::mpsc::channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sim_model::outcome::Interrupt;
@@ -36,21 +36,18 @@ pub(crate) fn in_order<T: Send>(
     let jobs = count.min(jobs.get() as u64);
     let window = jobs * 2;
     let (begin, pieces) = channel();
-    let (end, results) = channel();
-    // A panicking worker does not hold the lock.
-    let pieces = &Mutex::new(pieces);
-    let next = move || {
-        let pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.recv().ok()
-    };
+    let (end, ends) = channel();
+    let (pieces, results) = (&Mutex::new(pieces), &Mutex::new(BTreeMap::new()));
+    let next = || lock(pieces).recv().ok();
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             let end = end.clone();
             scope.spawn(move || {
                 while let Some(index) = next() {
                     let ended = catch_panic(|| run(index, progress));
+                    lock(results).insert(index, ended);
                     // After a `Break` nobody waits for it.
-                    let _ = end.send((index, ended));
+                    let _ = end.send(index);
                 }
             });
         }
@@ -61,10 +58,9 @@ pub(crate) fn in_order<T: Send>(
             }
         };
         (0..window).for_each(begin_piece);
-        let mut ready = BTreeMap::new();
         for index in 0..count {
             let ended = loop {
-                let ended = ready.remove(&index);
+                let ended = lock(results).remove(&index);
                 // The interrupt was set before it could cut this piece short.
                 if progress.is_interrupted() {
                     break None;
@@ -72,9 +68,8 @@ pub(crate) fn in_order<T: Send>(
                 if ended.is_some() {
                     break ended;
                 }
-                match results.recv_timeout(TICK) {
-                    Ok((index, ended)) => drop(ready.insert(index, ended)),
-                    Err(_) => tick(progress),
+                if ends.recv_timeout(TICK).is_err() {
+                    tick(progress);
                 }
             };
             let taken = ended.map(|ended| {
@@ -90,4 +85,9 @@ pub(crate) fn in_order<T: Send>(
         // Pieces that are not begun yet are dropped.
         while next().is_some() {}
     });
+}
+
+/// No worker panics while it holds a lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

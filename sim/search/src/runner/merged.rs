@@ -68,19 +68,13 @@ impl Merged {
     }
 
     fn add_violations(&mut self, seed: u64, trace_hash: Option<u64>, violations: Vec<Violation>) {
-        let Summary {
-            result, failing, ..
-        } = &mut self.summary;
+        let (result, failing) = (&mut self.summary.result, &mut self.summary.failing);
         if !violations.is_empty() && failing.len() < LIST_LIMIT {
             failing.push(FailingSeed { seed, trace_hash });
         }
         for violation in violations {
-            let violation = Violation { seed, ..violation };
-            list(
-                &mut result.violations,
-                &mut result.violations_left_out,
-                violation,
-            );
+            let (all, left_out) = (&mut result.violations, &mut result.violations_left_out);
+            list(all, left_out, Violation { seed, ..violation });
         }
     }
 

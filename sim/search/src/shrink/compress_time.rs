@@ -230,14 +230,12 @@ fn step_length(step: &mut Step) -> Option<&mut Span> {
 /// The delivery time of the step's request, its copy, its answer or that to the copy.
 fn delivery_mut(plan: &mut Plan, step: usize, which: usize) -> Option<&mut Span> {
     let net = &mut script_mut(plan).1.get_mut(step)?.net;
-    let delivery = [
-        &mut net.request,
-        &mut net.duplicate,
-        &mut net.reply,
-        &mut net.duplicate_reply,
-    ]
-    .into_iter()
-    .nth(which)?;
+    let delivery = match which {
+        0 => &mut net.request,
+        1 => &mut net.duplicate,
+        2 => &mut net.reply,
+        _ => &mut net.duplicate_reply,
+    };
     match delivery {
         Some(Delivery::After(length)) => Some(length),
         Some(Delivery::Lost) | None => None,

@@ -37,10 +37,8 @@ pub(crate) struct StepWriter<'l> {
     drains: BTreeSet<usize>,
     /// Faults that are not in the plan.
     mishaps: Vec<Fault>,
-    /// The victims of each fault.
-    struck: BTreeMap<usize, Vec<u32>>,
-    /// The room that the operator's act of a fault names.
-    rooms: BTreeMap<usize, u64>,
+    /// The victims of each fault, and the room that it names as an operator's act.
+    struck: BTreeMap<usize, (Vec<u32>, Option<u64>)>,
     /// The texts sent, each with its first step.
     said: BTreeMap<Arc<str>, usize>,
 }
@@ -78,7 +76,6 @@ impl<'l> StepWriter<'l> {
             drains: BTreeSet::new(),
             mishaps: Vec::new(),
             struck: BTreeMap::new(),
-            rooms: BTreeMap::new(),
             said: BTreeMap::new(),
         };
         for entry in &log.entries {
@@ -94,8 +91,8 @@ impl<'l> StepWriter<'l> {
         let mut faults: Vec<Fault> = Vec::new();
         let mishaps = std::mem::take(&mut self.mishaps);
         for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
-            let (struck, room) = (self.struck.remove(&index), self.rooms.remove(&index));
-            faults.extend(named(fault, struck, room));
+            let struck = self.struck.remove(&index).unwrap_or_default();
+            faults.extend(named(fault, struck));
         }
         for fault in &mut faults {
             // In the steps form, the safety phase continues after the heal.
@@ -263,10 +260,10 @@ impl<'l> StepWriter<'l> {
             FaultRecord::Applied { fault, victims } => {
                 let users = victims.iter();
                 let users = users.map(|agent| self.client(Agent(*agent)).user).collect();
-                self.struck.insert(*fault, users);
+                self.struck.entry(*fault).or_default().0 = users;
             }
             FaultRecord::RoomNamed { fault, room } => {
-                self.rooms.insert(*fault, room.0);
+                self.struck.entry(*fault).or_default().1 = Some(room.0);
             }
         }
     }
@@ -331,9 +328,8 @@ impl<'l> StepWriter<'l> {
 
 /// The fault with named victims; none if it had none, or if recorded packets state it. An operator
 /// named this room.
-fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u64>) -> Option<Fault> {
+fn named(fault: &Fault, (struck, room): (Vec<u32>, Option<u64>)) -> Option<Fault> {
     let mut fault = fault.clone();
-    let struck = struck.unwrap_or_default();
     if let Some(victims) = fault.kind.victims_mut() {
         struck.first()?;
         *victims = Victims::Users(struck);

@@ -77,18 +77,11 @@ fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
 /// The arguments that the call left out. A claim without a grant is a verb of its own.
 pub(super) fn left_out(op: &Op) -> Vec<Argument> {
     let speaks = op.text().is_some() || op.kind() == OpKind::Push;
-    let is_bare = matches!(
-        op,
-        Op::Read {
-            read: Read::Check { after: None, .. },
-            ..
-        }
-    );
+    let is_bare = |read: &Read| matches!(read, Read::Check { after: None, .. });
     let without = [
-        (op.room() == Some(None), Argument::Room),
-        (speaks && op.epoch().is_none(), Argument::Epoch),
-        (is_bare, Argument::After),
+        (op.room() == Some(None)).then_some(Argument::Room),
+        (speaks && op.epoch().is_none()).then_some(Argument::Epoch),
+        matches!(op, Op::Read { read, .. } if is_bare(read)).then_some(Argument::After),
     ];
-    let those = without.into_iter().filter(|(is_left_out, _)| *is_left_out);
-    those.map(|(_, argument)| argument).collect()
+    without.into_iter().flatten().collect()
 }

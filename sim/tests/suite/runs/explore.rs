@@ -13,9 +13,7 @@ use sim_model::outcome::{Interrupt, Progress, Seek, Subject, Trial, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
-use sim_search::explore::{
-    DrawnPlan, Exploration, ExploreOptions, Listener, OnFailure, explore, vary,
-};
+use sim_search::explore::{DrawnPlan, Exploration, ExploreOptions, OnFailure, explore, vary};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
 
@@ -26,16 +24,10 @@ fn plan(name: &str) -> Plan {
 }
 
 /// Continues until this number of trials.
-struct StopAfter(u64);
-
-impl Listener for StopAfter {
-    fn on_trial(&mut self, _: &Trial) {}
-
-    fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
-        match so_far.tried < self.0 {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
+fn stop_after(count: u64) -> impl FnMut(&Trial, &Exploration) -> ControlFlow<()> {
+    move |_, so_far| match so_far.result.tried < count {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
     }
 }
 
@@ -50,13 +42,13 @@ pub(super) fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOption
         seek: None,
         recipe: Recipe::default(),
         guided: None,
-        also_judge: None,
+        also_judge: &|_, _| {},
     }
 }
 
 /// The result of an exploration to its end.
 pub(super) fn whole(what: &ExploreOptions<'_>, run: RunSeed<'_>) -> Exploration {
-    explore(what, run, &mut StopAfter(u64::MAX))
+    explore(what, run, &mut stop_after(u64::MAX))
 }
 
 /// Checks the rules of scenario files, as far as variations touch them.
@@ -174,12 +166,13 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     let plans = "churn stick_contention partition lookups alphabets".split(' ');
     let plans: Vec<Plan> = plans.map(plan).collect();
     let [one, many] = [1, 5].map(|jobs| whole(&explored(&plans, 150, jobs), &run_seed));
+    assert_eq!(one.tally, many.tally);
+    let (one, many) = (one.result, many.result);
     let failures: Vec<_> = one.failures.iter().map(|one| &one.detail).collect();
     assert!(failures.is_empty(), "{failures:#?}");
-    assert_eq!((one.tried, one.exit_code()), (150, 0));
-    assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
+    assert_eq!((one.tried, one.exit_code, one.steps), (150, 0, many.steps));
     assert!(one.steps > 50_000, "{}", one.steps);
-    let unreached = one.unreached();
+    let unreached = one.unreached;
     assert!(
         !unreached.contains(&"match") && unreached.len() < 12,
         "{unreached:?}"
@@ -220,7 +213,7 @@ fn broken(
 #[test]
 fn failures_are_told_once_for_each_property_and_cause() {
     let plans = [plan("churn"), plan("partition")];
-    let found = whole(&explored(&plans, 40, 3), &broken);
+    let found = whole(&explored(&plans, 40, 3), &broken).result;
     let told = found.failures.iter().map(|one| {
         let Trial { seed, scenario, .. } = one.trial;
         format!("{} {seed} {} {scenario}", one.property, one.trials)
@@ -230,7 +223,7 @@ fn failures_are_told_once_for_each_property_and_cause() {
         told,
         ["room_order 9 4 0", "panic 23 1 0", "queue_progress 30 1 1"]
     );
-    assert_eq!(found.exit_code(), 1);
+    assert_eq!(found.exit_code, 1);
     assert_eq!(found.failures[0].cause, "a message that nobody said");
 }
 
@@ -242,15 +235,15 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
             on_failure: OnFailure::Stop,
             ..explored(&plans, 40, jobs)
         };
-        let found = whole(&what, &broken);
+        let found = whole(&what, &broken).result;
         assert_eq!((found.tried, found.failures.len()), (9, 1));
     }
     let what = ExploreOptions {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
-    let found = whole(&what, &broken);
-    assert_eq!(found.exit_code(), 3);
+    let found = whole(&what, &broken).result;
+    assert_eq!(found.exit_code, 3);
 }
 
 #[test]
@@ -258,7 +251,7 @@ fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
     let plans = [plan("churn")];
     let until = |jobs| {
         let what = explored(&plans, 1_000, jobs);
-        explore(&what, &run_seed, &mut StopAfter(37))
+        explore(&what, &run_seed, &mut stop_after(37)).result
     };
     let (one, many) = (until(1), until(4));
     assert_eq!((one.tried, one.steps), (37, many.steps));
@@ -299,14 +292,13 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
             seek: Some(Seek::StickWait),
             ..explored(&plans, 80, jobs)
         };
-        let found = whole(&what, &run_seed);
-        let hunted = found.hunted.expect("a search was asked for");
-        hunted.worst
+        let found = whole(&what, &run_seed).result;
+        found.hunt.expect("a search was asked for").worst
     };
     let worst = hunt(1);
     assert_eq!(worst, hunt(4));
-    assert!(worst.is_sorted_by(|one, other| one.1.figure >= other.1.figure));
-    let (trial, longest) = worst[0].clone();
+    assert!(worst.is_sorted_by(|one, other| one.worst.figure >= other.worst.figure));
+    let (trial, longest) = (worst[0].trial.clone(), worst[0].worst);
     assert!(
         longest.figure > 1_000_000 && longest.user.is_some(),
         "{longest:?}"

@@ -48,11 +48,15 @@ fn the_number_of_threads_changes_nothing() {
         let what = guided(&plans, 34, jobs, Corpus::default());
         whole(&what, &run_seed)
     });
-    assert_eq!((one.tried, one.runs), (34, many.runs));
-    assert_eq!((one.steps, &one.tally), (many.steps, &many.tally));
+    assert_eq!((one.result.tried, one.result.runs), (34, many.result.runs));
+    assert_eq!(
+        (one.result.steps, &one.tally),
+        (many.result.steps, &many.tally)
+    );
     let mut branches = recipes(&one);
     assert_eq!(branches, recipes(&many));
-    assert!(one.runs > 3 * one.tried, "runs split: {}", one.runs);
+    let runs = one.result.runs;
+    assert!(runs > 3 * one.result.tried, "runs split: {runs}");
     branches.retain(|one| !one.recipe.is_empty());
     assert!(branches.len() > 10, "{branches:?} entered what was new");
 }
@@ -63,7 +67,7 @@ fn a_corpus_goes_on_where_it_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = begun_with(&plans, 64, Corpus::default());
     let half = begun_with(&plans, 32, Corpus::default());
-    let saved = half.guided.expect("guided").save(folder.path());
+    let saved = half.guided.as_ref().expect("guided").save(folder.path());
     saved.expect("a corpus is written");
     let read = Corpus::load(folder.path()).expect("what was written");
     let rest = begun_with(&plans, 32, read);
@@ -71,7 +75,8 @@ fn a_corpus_goes_on_where_it_ended() {
     let corpora = [&rest, &whole].map(|found| found.guided.as_ref().expect("guided"));
     let said = corpora.map(|corpus| (corpus.covered().facets, corpus.covered().families));
     assert_eq!(said[0], said[1]);
-    assert_eq!(half.steps + rest.steps, whole.steps);
+    let steps = [&half, &rest, &whole].map(|found| found.result.steps);
+    assert_eq!(steps[0] + steps[1], steps[2]);
     fs::write(folder.path().join("coverage.txt"), "abstraction 0\n").expect("a file");
     let of_another = Corpus::load(folder.path());
     assert!(of_another.is_err(), "of another abstraction");
@@ -106,11 +111,11 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         }
     };
     let what = ExploreOptions {
-        also_judge: Some(&planted),
+        also_judge: &planted,
         on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
-    let found = whole(&what, &run_seed);
+    let found = whole(&what, &run_seed).result;
     let failure = found.failures.first().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
@@ -161,7 +166,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     let invocation = sim::cli::parse(line.split(' ').map(Into::into)).expect("a command line");
     let (mut out, mut err, interrupt) = (Vec::new(), Vec::new(), Interrupt::default());
     let mut console = Console {
-        also_judge: Some(&two_ways),
+        also_judge: &two_ways,
         ..console(&run_seed, (&mut out, &mut err), &interrupt, folder.path())
     };
     assert_eq!(execute(&invocation, &mut console), 1);

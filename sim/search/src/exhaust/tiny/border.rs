@@ -7,7 +7,7 @@ use chat_core::{Address, Item, Page, Ticket};
 use sim_judge::Judge;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RunEvent};
 use sim_model::outcome::{Action, TinyCall};
-use sim_model::protocol::{Agent, Body, InboxEvent, Response};
+use sim_model::protocol::{Agent, Body, InboxEvent, Outcome, Response};
 use sim_model::server::{Call, ServerRecord};
 use sim_world::host::{Sent, ServerHost};
 
@@ -58,10 +58,12 @@ impl Tiny {
         }
     }
 
-    /// Submits a call to the node, and takes its outputs.
-    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<Call>) {
+    /// Submits a call to the node, and takes its outputs. Returns its answer, if there is one.
+    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<Call>) -> Option<Outcome> {
         self.host().submit(ticket, Address(user.into()), ask);
         self.settle();
+        let place = self.answers.iter().position(|told| told.0 == ticket)?;
+        Some(self.answers.swap_remove(place).1)
     }
 
     pub(super) fn show(&mut self, record: &ServerRecord<'_>) {

@@ -19,9 +19,8 @@ impl Tiny {
         let who = self.client(user).credential();
         let (ticket, by, from) = (self.ticket(), ReadBy::ReaderId, Address(user.into()));
         let call = translate::call(who, from, None, Op::Read { read, by });
-        self.submit(user, ticket, &call);
-        let (_, outcome) = self.answers.pop().expect("it does not wait");
-        outcome
+        let outcome = self.submit(user, ticket, &call);
+        outcome.expect("it does not wait")
     }
 
     /// Forges an answer that accepts a message without an entry in the journal.

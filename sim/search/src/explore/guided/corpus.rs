@@ -106,7 +106,8 @@ impl Corpus {
     /// A family from the entry with the highest expected yield.
     fn again(&mut self, what: &ExploreOptions<'_>, index: u64) -> Option<Trial> {
         let expected_worths = self.entries.iter().filter_map(|(id, entry)| {
-            let scenario = what.scenario(&entry.scenario)?;
+            let mut plans = what.plans.iter();
+            let scenario = plans.position(|plan| plan.name == entry.scenario)?;
             Some((entry.expected_worth(), std::cmp::Reverse(*id), scenario))
         });
         let (_, std::cmp::Reverse(id), scenario) = expected_worths.max()?;
@@ -183,10 +184,8 @@ impl Corpus {
             let name = path.file_name().unwrap_or_default();
             if name == COVERAGE {
                 let text = fs::read_to_string(&path)?;
-                let rest = text
-                    .strip_prefix(VERSION)
-                    .and_then(|it| it.strip_prefix('\n'));
-                let read = rest.and_then(CoverageMap::from_text);
+                let parts = text.split_once('\n').filter(|parts| parts.0 == VERSION);
+                let read = parts.and_then(|(_, rest)| CoverageMap::from_text(rest));
                 corpus.coverage =
                     read.ok_or_else(|| wrong(&path, format!("not a bitmap of {VERSION}")))?;
             } else if path.extension().is_some_and(|end| end == "json") {

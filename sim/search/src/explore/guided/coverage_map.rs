@@ -1,6 +1,7 @@
 //! The coverage bitmap: for each facet a bit for each class of how often a run entered it, as in
 //! AFL's bitmap, and the number of families that entered it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sim_world::abstraction::{FACETS, Facet};
@@ -47,33 +48,24 @@ const fn class(count: u8) -> u8 {
 }
 
 /// The coverage so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::explore) struct CoverageMap {
-    classes: Vec<u8>,
-    families: Vec<u32>,
+    /// The classes of each facet, and the number of families that entered it.
+    facets: BTreeMap<Facet, (u8, u32)>,
     /// The number of families.
     pub(super) all_families: u32,
 }
 
-impl Default for CoverageMap {
-    fn default() -> Self {
-        Self {
-            classes: vec![0; FACETS],
-            families: vec![0; FACETS],
-            all_families: 0,
-        }
-    }
-}
-
 impl CoverageMap {
     pub(super) fn has(&self, entered: Entered) -> bool {
-        self.classes[usize::from(entered.facet.0)] & entered.class != 0
+        let known = self.facets.get(&entered.facet);
+        known.is_some_and(|(classes, _)| classes & entered.class != 0)
     }
 
     /// Adds a class of a facet. Returns whether it was new.
     pub(super) fn add(&mut self, entered: Entered) -> bool {
         let new = !self.has(entered);
-        self.classes[usize::from(entered.facet.0)] |= entered.class;
+        self.facets.entry(entered.facet).or_default().0 |= entered.class;
         new
     }
 
@@ -81,7 +73,7 @@ impl CoverageMap {
     pub(super) fn add_family(&mut self, entered: &[Facet]) {
         self.all_families = self.all_families.saturating_add(1);
         for facet in entered {
-            let families = &mut self.families[usize::from(facet.0)];
+            let (_, families) = self.facets.entry(*facet).or_default();
             *families = families.saturating_add(1);
         }
     }
@@ -89,21 +81,20 @@ impl CoverageMap {
     /// The rarity of a facet: the binary logarithm of the ratio of all families to those that
     /// entered it.
     pub(super) fn rarity(&self, facet: Facet) -> u32 {
-        let families = self.families[usize::from(facet.0)] + 1;
+        let families = self.facets.get(&facet).map_or(0, |known| known.1) + 1;
         (self.all_families / families).checked_ilog2().unwrap_or(0)
     }
 
     /// The facets entered, in order.
     pub(super) fn entered(&self) -> Vec<Facet> {
-        let places = (0..=u16::MAX).zip(&self.classes);
-        let entered = places.filter(|(_, classes)| **classes != 0);
-        entered.map(|(place, _)| Facet(place)).collect()
+        let entered = self.facets.iter().filter(|(_, known)| known.0 != 0);
+        entered.map(|(facet, _)| *facet).collect()
     }
 
     /// The bitmap as text: a line for each facet entered.
     pub(super) fn to_text(&self) -> String {
         let mut text = format!("families {}\n", self.all_families);
-        for (place, (classes, families)) in self.classes.iter().zip(&self.families).enumerate() {
+        for (Facet(place), (classes, families)) in &self.facets {
             if *classes != 0 {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "{place:04x} {classes:02x} {families}");
@@ -120,9 +111,10 @@ impl CoverageMap {
         coverage.all_families = families.parse().ok()?;
         for line in lines {
             let mut words = line.split(' ');
-            let place = usize::from_str_radix(words.next()?, 16).ok()?;
-            *coverage.classes.get_mut(place)? = u8::from_str_radix(words.next()?, 16).ok()?;
-            *coverage.families.get_mut(place)? = words.next()?.parse().ok()?;
+            let facet = Facet(u16::from_str_radix(words.next()?, 16).ok()?);
+            let classes = u8::from_str_radix(words.next()?, 16).ok()?;
+            let families = words.next()?.parse().ok()?;
+            coverage.facets.insert(facet, (classes, families));
         }
         Some(coverage)
     }

@@ -55,7 +55,6 @@ struct SavedRun<'p> {
     counts: Counts,
     worth: u32,
     branches: u32,
-    next_branch: u32,
 }
 
 impl SavedRun<'_> {
@@ -141,9 +140,8 @@ impl<'p> Explorer<'p, '_> {
             .enumerate()
             .max_by_key(|(place, expected_worth)| (*expected_worth, std::cmp::Reverse(*place)))?;
         let copy = &mut self.saved[place];
-        let (branch, counts) = (copy.next_branch, copy.counts.clone());
+        let (branch, counts) = (self.first_branch + copy.branches, copy.counts.clone());
         copy.branches += 1;
-        copy.next_branch += 1;
         let step = copy.run.steps();
         let run = copy.run.branch(branch);
         let recipe = run.recipe().clone();
@@ -243,7 +241,6 @@ impl<'p> Explorer<'p, '_> {
             counts: counts.clone(),
             worth,
             branches: 0,
-            next_branch: self.first_branch,
         });
     }
 }

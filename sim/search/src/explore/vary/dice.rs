@@ -42,6 +42,12 @@ impl Dice {
         those[self.index(those.len())].clone()
     }
 
+    /// One of the parts of this list, which stand between slashes.
+    pub(super) fn part<'t>(&mut self, list: &'t str) -> &'t str {
+        let parts: Vec<&str> = list.split('/').collect();
+        self.pick(&parts)
+    }
+
     /// One of these numbers of milliseconds.
     pub(super) fn ms(&mut self, those: &[u64]) -> Span {
         Span::millis(self.pick(those))

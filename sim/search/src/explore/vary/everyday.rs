@@ -14,7 +14,7 @@ use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::theme::{Line, Outline, Theme};
 use super::{environment, faults, in_step, limits, users, visits};
-use crate::workload::{flows_mut, has_breaks};
+use crate::workload::{flows_mut, has_breaks, plan_of};
 use sim_model::draw::Ratio;
 use sim_model::plan::{ClientProfile, Frequency, Habits, Naming, Persona, Plan, Reads, Workload};
 use sim_model::protocol::ReadBy;
@@ -26,24 +26,17 @@ pub const EVERYDAY: &str = "everyday";
 const WANDERERS: u64 = 128;
 
 /// The plan that flows are drawn into: it has no users, and defaults otherwise.
-///
-/// # Panics
-/// If the text is not a valid scenario, which a test would show.
 #[must_use]
 pub fn blank() -> Plan {
-    // One of an odd number of users waits for a partner that never arrives.
-    const SCENARIO: &str = "\
-about: Everyday flows, drawn from the seed.
-liveness: 120s
-allow_stuck: 1
-phases: [{ pause: 1s }]
-scenarios: [{ name: nobody, flow: [enter_queue] }]
-";
-    let plan = sim_scenario::parse(EVERYDAY, SCENARIO).expect("it is a scenario");
     let (phases, personas) = (Vec::new(), Vec::new());
     Plan {
+        name: EVERYDAY.to_owned(),
+        about: "Everyday flows, drawn from the seed.".to_owned(),
+        liveness: Span::secs(120),
         workload: Workload::Phases { phases, personas },
-        ..plan
+        // One of an odd number of users waits for a partner that never arrives.
+        allow_stuck: ratio(1, 1),
+        ..plan_of(Config::default())
     }
 }
 

@@ -13,23 +13,11 @@ use sim_model::plan::{Plan, Step, Text, Verb};
 use sim_model::protocol::Plain;
 
 /// Classes of operations that a seed may leave out, except those that begin a flow.
-const CLASSES: [&str; 12] = [
-    "check",
-    "disconnect",
-    "typing",
-    "undo",
-    "reset",
-    "leave_queue",
-    "leave_chat",
-    "block",
-    "report",
-    "append",
-    "await",
-    "think",
-];
+const CLASSES: &str = "check/disconnect/typing/undo/reset/leave_queue/leave_chat/block/report/append/\
+    await/think";
 
 /// Topics that are few enough for users to share some.
-const TOPICS: [&str; 3] = ["rust", "chess", "music"];
+const TOPICS: &str = "rust/chess/music";
 
 /// Draws a rewriting of the flows, and applies it.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
@@ -60,7 +48,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             Step::Call(Verb::EnterQueue { interests, .. }) => {
                 if let Some(most) = most_topics {
                     let some = dice.between(0, most);
-                    *interests = (0..some).map(|_| dice.pick(&TOPICS).into()).collect();
+                    *interests = (0..some).map(|_| dice.part(TOPICS).into()).collect();
                 }
             }
             Step::Call(Verb::Login { rooms, .. }) => *rooms = all_rooms.unwrap_or((*rooms).min(3)),
@@ -86,7 +74,7 @@ fn without(dice: &mut Dice) -> BTreeSet<&'static str> {
     if dice.coin() {
         return BTreeSet::new();
     }
-    let without: BTreeSet<_> = CLASSES.into_iter().filter(|_| dice.one_in(5)).collect();
+    let without: BTreeSet<_> = CLASSES.split('/').filter(|_| dice.one_in(5)).collect();
     for class in &without {
         dice.say(format!("no {class}"));
     }

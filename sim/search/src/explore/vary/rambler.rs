@@ -66,13 +66,7 @@ pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona 
 }
 
 fn queue(server: &Config, dice: &mut Dice) -> Step {
-    enter(
-        texts::name(4, dice),
-        4,
-        (&texts::INTERESTS, 4),
-        server,
-        dice,
-    )
+    enter(texts::name(4, dice), 4, (texts::INTERESTS, 4), server, dice)
 }
 
 /// A login to a room under one of its spellings, with the user's own, a taken, or an invalid name.

@@ -28,7 +28,7 @@ pub(super) fn login(room: impl Into<Arc<str>>) -> Step {
 pub(super) fn enter(
     name: Option<Arc<str>>,
     one_in: u64,
-    (circle, none): (&[&'static str], u32),
+    (circle, none): (&str, u32),
     server: &Config,
     dice: &mut Dice,
 ) -> Step {

@@ -30,11 +30,11 @@ pub(super) enum Theme {
     /// Visits of every kind.
     Anything,
     /// Matches one after another, with shared interests from this list.
-    Line(Line, &'static [&'static str]),
+    Line(Line, &'static str),
     /// Mostly breaks.
     Rest,
     /// Rooms with these names, which look alike, and operators who mute and ban.
-    Barred(&'static [&'static str]),
+    Barred(&'static str),
     /// One room with few places, where users come, speak, fall silent and return.
     Crowd,
     /// Rooms in which users mostly wait.

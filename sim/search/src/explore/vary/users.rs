@@ -66,12 +66,8 @@ fn phase(name: &str, duration: Span, arrivals: Arrivals) -> Phase {
 /// Keeps some of the personas with other weights. Sometimes adds one that does anything.
 fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
     let certain = dice.index(personas.len());
-    let mut index = 0;
-    personas.retain(|_| {
-        let stays = index == certain || dice.coin();
-        index += 1;
-        stays
-    });
+    let mut index = 0..;
+    personas.retain(|_| index.next() == Some(certain) || dice.coin());
     for persona in &mut *personas {
         Arc::make_mut(persona).frequency = Frequency::Weight(dice.between(1, 5));
     }

@@ -122,7 +122,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
         Anything | Rest | Crowd | Quiet => texts::name(chooses(nth), dice),
         Theme::Line(..) => texts::name(8, dice),
-        Theme::Barred(names) => dice.coin().then(|| spelling::drawn(dice.pick(names), dice)),
+        Theme::Barred(names) => dice.coin().then(|| spelling::drawn(dice.part(names), dice)),
     }
 }
 
@@ -361,9 +361,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle) = match theme {
         Theme::Line(_, circle) => (8, (circle, 2)),
-        Anything | Rest | Theme::Barred(_) | Crowd | Quiet => {
-            (chooses(nth), (texts::INTERESTS.as_slice(), 4))
-        }
+        Anything | Rest | Theme::Barred(_) | Crowd | Quiet => (chooses(nth), (texts::INTERESTS, 4)),
     };
     steps::enter(name(theme, nth, dice), one_in, circle, server, dice)
 }

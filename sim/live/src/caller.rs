@@ -66,8 +66,9 @@ pub(super) struct TimedMessage {
 /// The kinds of messages.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A request was answered, or no answer came, and none will.
+    /// A request of a client was answered, or no answer came, and none will.
     Ended {
+        agent: u32,
         ticket: u64,
         result: Result<Answered, String>,
     },
@@ -134,20 +135,23 @@ impl CallerContext {
     }
 }
 
-/// Makes a request, on an idle connection if there is one, and reports its result.
-pub(super) async fn serve(
-    net: Arc<CallerContext>,
+/// Makes a request, on an idle connection if there is one.
+///
+/// # Errors
+/// Why there is no answer.
+pub(super) async fn perform(
+    net: &CallerContext,
     ticket: u64,
-    session: Arc<Session>,
+    session: &Session,
     want: CallerRequest,
-) {
+) -> Result<Answered, String> {
     let mut wire = net.idle().pop().unwrap_or_default();
-    let result = perform(&net, &mut wire, ticket, &session, want).await;
+    let result = perform_on(net, &mut wire, ticket, session, want).await;
     net.idle().push(wire);
-    net.tell(Message::Ended { ticket, result });
+    result
 }
 
-async fn perform(
+async fn perform_on(
     net: &CallerContext,
     wire: &mut Wire,
     ticket: u64,

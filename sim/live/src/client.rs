@@ -7,6 +7,7 @@ use chat_types::Time;
 use tokio::task::AbortHandle;
 
 use super::caller::{Message, Session};
+use super::pool::Sent;
 use super::reply::Credentials;
 use sim_model::protocol::CallId;
 use sim_user::VirtualUser;
@@ -43,11 +44,11 @@ pub(super) struct Identity {
 }
 
 /// An attempt of a call in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) call: CallId,
     pub(super) attempt: u32,
-    pub(super) ticket: u64,
+    pub(super) sent: Sent,
     /// The secret of the identity that makes it.
     pub(super) secret: u64,
     /// The moves of its session when it began.
@@ -64,7 +65,7 @@ pub(super) struct Stream {
     /// The last event that was read for the stream.
     pub(super) cursor: u64,
     /// The request that reads a page, for protocols that do not push events.
-    pub(super) reading: Option<u64>,
+    pub(super) reading: Option<Sent>,
     /// Whether the inbox has grown since that was sent.
     pub(super) has_grown: bool,
 }

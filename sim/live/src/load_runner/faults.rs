@@ -56,10 +56,7 @@ impl LoadRunner<'_, '_> {
     fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
         client.cut_until = client.cut_until.max(until);
-        let lost: Vec<u64> = client.in_flight.iter().map(|one| one.ticket).collect();
-        for ticket in lost {
-            self.pool.cancel(ticket);
-        }
+        client.in_flight.clear();
         self.break_stream(agent);
     }
 
@@ -100,12 +97,7 @@ impl LoadRunner<'_, '_> {
 
     /// Keeps a message for a client whose process is stopped. Returns all other messages.
     pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
-        let agent = match &message {
-            Message::Ended { ticket, .. } => self.pool.client_of(*ticket),
-            Message::Stream { agent, .. } => Some(*agent),
-            Message::Asked(_) | Message::Nemesis(_) => None,
-        };
-        let Some(agent) = agent else {
+        let (Message::Ended { agent, .. } | Message::Stream { agent, .. }) = message else {
             return Some(message);
         };
         let client = &mut self.clients[agent as usize];

@@ -148,10 +148,8 @@ impl Timeline {
             *mine += theirs;
         }
         self.healed_at = self.healed_at.max(other.healed_at);
-        self.quiet_at = match (self.quiet_at, other.quiet_at) {
-            (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
-            (None, _) | (_, None) => None,
-        };
+        let quiet_at = self.quiet_at.zip(other.quiet_at);
+        self.quiet_at = quiet_at.map(|(mine, theirs)| mine.max(theirs));
         self.ended_at = self.ended_at.max(other.ended_at);
     }
 }

@@ -150,7 +150,7 @@ impl DriverLoad {
     /// No load yet. Called by the thread that owns the users, as `end_window` is.
     pub(super) fn new(now: Time) -> Self {
         Self {
-            began: (now, Clock::worked_here()),
+            began: (now, Clock::worked()),
             is_late: false,
             late: Span::ZERO,
             worked: Worked::default(),
@@ -166,7 +166,7 @@ impl DriverLoad {
     pub(super) fn end_window(&mut self, now: Time) {
         let (began, _) = self.began;
         if now.since(began) >= WINDOW {
-            self.end_window_with(now, Clock::worked_here());
+            self.end_window_with(now, Clock::worked());
         }
     }
 

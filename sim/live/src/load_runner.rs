@@ -115,7 +115,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     pub(super) fn new(
         plan: &'a Plan,
         seed: u64,
-        (pool, clock): (Pool, Clock),
+        pool: Pool,
         metrics: DriverMetrics<'o>,
         progress: &'a Progress,
         most_clients: usize,
@@ -126,6 +126,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));
         }
         let personas = plan.workload.personas().len();
+        let clock = pool.net.clock;
         Self {
             plan,
             seed,

@@ -216,7 +216,7 @@ pub fn run(
         let entries = journal(&mut runner.metrics).map_err(no_journal)?;
         live.journal_entries = Some(entries);
     }
-    let mut outcome = outcome(plan, seed, runner, now);
+    let mut outcome = outcome(plan, runner, now);
     if let Some(at) = live.ended_early() {
         end_at(&mut outcome, at);
     }
@@ -321,20 +321,15 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 }
 
 /// The judged results of the run.
-fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
+fn outcome(plan: &Plan, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
     let users = runner.clients.iter().map(|client| client.user.outcome());
     let users = users.collect();
     let DriverMetrics { judge, points, .. } = runner.metrics;
     let ran = WorldOutcome {
-        seed,
-        trace_hash: runner.hash,
         ended_at: now,
         users,
-        by_persona: runner.by_persona,
-        skipped: 0,
-        steps: runner.steps,
         tally: points.into_tally(),
-        timeline: runner.timeline,
+        ..runner.ran
     };
     judge.finish(plan, ran)
 }

@@ -26,7 +26,7 @@ use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};
-use sim_model::outcome::{LostTarget, Progress, START, Timeline};
+use sim_model::outcome::{LostTarget, Progress, START, Timeline, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_model::protocol::Agent;
 use sim_user::arrivals::{Arrival, arrivals};
@@ -80,7 +80,6 @@ enum Phase {
 /// All users of a run, and their requests.
 pub(super) struct LoadRunner<'a, 'o> {
     plan: &'a Plan,
-    seed: u64,
     clock: Clock,
     pub(super) pool: Pool,
     pub(super) metrics: DriverMetrics<'o>,
@@ -91,15 +90,13 @@ pub(super) struct LoadRunner<'a, 'o> {
     /// The largest number of users. Each may have a stream and a request at once, and needs a
     /// connection for each.
     most_clients: usize,
-    pub(super) by_persona: Vec<u64>,
-    pub(super) timeline: Timeline,
+    /// What is known of the outcome so far.
+    pub(super) ran: WorldOutcome,
     phase: Phase,
     /// The number of clients that are not done, and of those not yet asked to drain in this round.
     busy: usize,
     not_asked: usize,
     rounds: u32,
-    pub(super) steps: u64,
-    pub(super) hash: u64,
     /// The last failure of a connection.
     pub(super) last_failure: Option<String>,
     watch: Watch,
@@ -129,7 +126,6 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let clock = pool.net.clock;
         Self {
             plan,
-            seed,
             clock,
             pool,
             metrics,
@@ -138,14 +134,17 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             arrivals: arrivals.into_iter(),
             clients: Vec::new(),
             most_clients,
-            by_persona: vec![0; personas],
-            timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+            ran: WorldOutcome {
+                seed,
+                trace_hash: hash,
+                by_persona: vec![0; personas],
+                timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+                ..WorldOutcome::default()
+            },
             phase: Phase::Safety,
             busy: 0,
             not_asked: 0,
             rounds: 0,
-            steps: 0,
-            hash,
             last_failure: None,
             watch: Watch::new(clock.now()),
             faults: plan.faults_of(seed),
@@ -233,7 +232,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             Wakeup::Drain(agent) => self.drain(agent, now),
             Wakeup::End => self.end(now),
         }
-        self.steps += 1;
+        self.ran.steps += 1;
     }
 
     /// Handles messages from the network, or sleeps until something is due.
@@ -285,7 +284,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.metrics.record_start(due, now);
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
-            self.by_persona[arrival.persona] += 1;
+            self.ran.by_persona[arrival.persona] += 1;
             let agent = self.next_agent();
             let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
             self.metrics.observe(arrived);
@@ -301,9 +300,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn add(&mut self, script: Script, name: &str, meant: Time) {
         let now = self.clock.now();
         let agent = self.next_agent();
-        self.timeline.arrive(meant.since(START));
+        self.ran.timeline.arrive(meant.since(START));
         let given = self.pool.net.writer.names.of_run(name).into();
-        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
+        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.ran.seed, given);
         let user = user.known_as(name.into());
         let door = agent as usize % self.pool.net.connector.doors();
         self.clients.push(Client::new(user, door));
@@ -338,7 +337,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.phase = Phase::Liveness;
         self.at(now + self.plan.liveness, Wakeup::End);
         self.end_faults();
-        self.timeline.healed_at = Some(now.since(START));
+        self.ran.timeline.healed_at = Some(now.since(START));
         self.metrics.observe_world(now, &WorldRecord::Healed);
         self.drain_all(now);
     }
@@ -374,7 +373,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         if self.rounds < 2 {
             self.drain_all(now);
         } else {
-            self.timeline.quiet_at.get_or_insert(now.since(START));
+            self.ran.timeline.quiet_at.get_or_insert(now.since(START));
             self.end(now);
         }
     }
@@ -382,7 +381,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn end(&mut self, now: Time) {
         if self.phase != Phase::Over {
             self.phase = Phase::Over;
-            self.timeline.ended_at = now.since(START);
+            self.ran.timeline.ended_at = now.since(START);
             self.metrics.observe_world(now, &WorldRecord::Ended);
         }
     }

@@ -23,7 +23,8 @@ impl LoadRunner<'_, '_> {
         if self.phase != Phase::Safety {
             return;
         }
-        self.timeline
+        self.ran
+            .timeline
             .mark(now.since(START), fault.kind.row().label, None);
         // All others are left out.
         let FaultKind::Clients {
@@ -115,7 +116,7 @@ impl LoadRunner<'_, '_> {
         };
         match nemesis.take(output, now) {
             Ok(Some(NemesisLine::Fault(name))) => {
-                self.timeline.mark(now.since(START), &name, None);
+                self.ran.timeline.mark(now.since(START), &name, None);
                 let made = WorldRecord::FaultMade { name: &name };
                 self.metrics.observe_world(now, &made);
             }

@@ -22,7 +22,7 @@ impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
         let now = self.clock.now();
         self.metrics.record_delay(received.at, now);
-        self.steps += 1;
+        self.ran.steps += 1;
         if received.message.is_heard() {
             self.watch.hear(received.at);
         }

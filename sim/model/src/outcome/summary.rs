@@ -14,7 +14,7 @@ use crate::user_name::UserName;
 pub const START: Time = Time(0);
 
 /// A finished run of one seed, without its judgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WorldOutcome {
     /// The seed.
     pub seed: u64,

@@ -7,6 +7,7 @@ use chat_types::Time;
 use tokio::task::AbortHandle;
 
 use super::caller::{Message, Session};
+use super::listening::Opening;
 use super::pool::Sent;
 use super::reply::Credentials;
 use sim_model::protocol::CallId;
@@ -58,10 +59,8 @@ pub(super) struct InFlight {
 /// A stream, or its opening.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) number: u32,
+    pub(super) opening: Arc<Opening>,
     pub(super) task: AbortHandle,
-    pub(super) inbox: Option<Arc<str>>,
-    pub(super) session: Arc<Session>,
     /// The last event that was read for the stream.
     pub(super) cursor: u64,
     /// The request that reads a page, for protocols that do not push events.

@@ -27,7 +27,7 @@ use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};
 use sim_model::outcome::{LostTarget, Progress, START, Timeline, WorldOutcome};
-use sim_model::plan::{Fault, Plan, Workload};
+use sim_model::plan::{Fault, Plan};
 use sim_model::protocol::Agent;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
@@ -172,14 +172,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
 
     fn begin(&mut self) {
         self.at(START + self.plan.duration, Wakeup::Heal);
-        if let Workload::Steps { users, steps } = &self.plan.workload {
-            for user in users {
-                let script = Script::Manual(user.clone().into());
-                self.add(script, user.name.as_str(), START);
-            }
-            for (index, step) in (0..).zip(steps) {
-                self.at(START + step.at, Wakeup::Script(index));
-            }
+        let workload = &self.plan.workload;
+        for user in workload.users() {
+            let script = Script::Manual(user.clone().into());
+            self.add(script, user.name.as_str(), START);
+        }
+        for (index, step) in (0..).zip(workload.steps()) {
+            self.at(START + step.at, Wakeup::Script(index));
         }
         self.plan_faults();
         self.metrics.starts.planned += self.arrivals.len() as u64;
@@ -211,7 +210,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let now = self.clock.now();
         match wake {
             Wakeup::Timer(agent) => {
-                if self.timer_is_stale(agent, due) {
+                if !self.timer_is_due(agent, due) {
                     return;
                 }
                 self.metrics.record_delay(due, now);
@@ -282,15 +281,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         }
         self.metrics.record_delay(due, now);
         self.metrics.record_start(due, now);
-        if let Workload::Phases { personas, .. } = &self.plan.workload {
-            let persona = Arc::clone(&personas[arrival.persona]);
-            self.ran.by_persona[arrival.persona] += 1;
-            let agent = self.next_agent();
-            let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
-            self.metrics.observe(arrived);
-            let name = format!("{}#{agent}", persona.name);
-            self.add(Script::Flow(persona), &name, due);
-        }
+        let persona = Arc::clone(&self.plan.workload.personas()[arrival.persona]);
+        self.ran.by_persona[arrival.persona] += 1;
+        let agent = self.next_agent();
+        let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
+        self.metrics.observe(arrived);
+        let name = format!("{}#{agent}", persona.name);
+        self.add(Script::Flow(persona), &name, due);
     }
 
     fn next_agent(&self) -> u32 {

@@ -90,7 +90,7 @@ impl Pool {
     }
 
     /// Opens a stream. The returned handle aborts it.
-    pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
+    pub(super) fn listen(&self, opening: Arc<Opening>) -> AbortHandle {
         let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
         task.abort_handle()
     }

@@ -64,7 +64,7 @@ impl LoadRunner<'_, '_> {
     /// Ends a client's stream as a broken connection does.
     pub(super) fn break_stream(&mut self, agent: u32) {
         let stream = self.clients[agent as usize].stream.as_ref();
-        if let Some(number) = stream.map(|stream| stream.number) {
+        if let Some(number) = stream.map(|stream| stream.opening.number) {
             self.handle_stream_end(agent, number, None, self.clock.now());
         }
     }

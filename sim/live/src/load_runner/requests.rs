@@ -66,7 +66,7 @@ impl LoadRunner<'_, '_> {
         let is_it = |reading: &Sent| reading.ticket == ticket;
         let reads = client.stream.as_ref();
         let reads = reads.filter(|stream| stream.reading.as_ref().is_some_and(is_it));
-        let reads = reads.map(|stream| stream.number);
+        let reads = reads.map(|stream| stream.opening.number);
         let is_awaited = call.is_some() || reads.is_some();
         self.metrics.requests.answered += u64::from(result.is_ok() && is_awaited);
         match (result, call, reads) {
@@ -129,7 +129,7 @@ impl LoadRunner<'_, '_> {
 
     fn has_stream(&self, agent: u32, number: u32) -> bool {
         let stream = &self.clients[agent as usize].stream;
-        stream.as_ref().is_some_and(|s| s.number == number)
+        stream.as_ref().is_some_and(|s| s.opening.number == number)
     }
 
     /// Whether the client's stream breaks at this push, by chance.
@@ -165,12 +165,12 @@ impl LoadRunner<'_, '_> {
         let Some(stream) = stream.filter(|_| !is_pushed) else {
             return;
         };
-        let Some(inbox) = stream.inbox.clone() else {
+        let Some(inbox) = stream.opening.inbox.clone() else {
             return;
         };
         stream.has_grown = stream.reading.is_some();
         if !stream.has_grown {
-            let (session, after) = (Arc::clone(&stream.session), stream.cursor);
+            let (session, after) = (Arc::clone(&stream.opening.session), stream.cursor);
             let sent = self.send(agent, &session, CallerRequest::Inbox { inbox, after });
             if let Some(stream) = &mut self.clients[agent as usize].stream {
                 stream.reading = Some(sent);
@@ -232,22 +232,18 @@ impl LoadRunner<'_, '_> {
         }
     }
 
-    /// Whether a user's timer has moved later since it was scheduled. If so, it is scheduled again.
-    pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
+    /// Whether a user's timer is due. One that has moved later since is scheduled again.
+    pub(super) fn timer_is_due(&mut self, agent: u32, at: Time) -> bool {
         let client = &mut self.clients[agent as usize];
         if client.timer_at != at {
-            return true;
+            return false;
         }
         client.timer_at = Time::MAX;
-        match client.user.poll_timeout() {
-            Some(due) if due > at => {
-                client.timer_at = due;
-                self.at(due, Wakeup::Timer(agent));
-                true
-            }
-            Some(_) => false,
-            None => true,
+        let is_due = client.user.poll_timeout().is_some_and(|due| due <= at);
+        if !is_due {
+            self.settle(agent);
         }
+        is_due
     }
 
     fn act(&mut self, agent: u32, action: Action) {
@@ -301,7 +297,7 @@ impl LoadRunner<'_, '_> {
                 ..
             } => self.open(agent, stream, secret, after),
             Action::CloseStream { stream } => {
-                client.stream.take_if(|open| open.number == stream);
+                client.stream.take_if(|open| open.opening.number == stream);
             }
             Action::DropAll { length } => self.drop_all(agent, length),
         }
@@ -336,20 +332,18 @@ impl LoadRunner<'_, '_> {
         if client.cut_until > self.clock.now() {
             return;
         }
-        let task = self.pool.listen(Opening {
+        let opening = Arc::new(Opening {
             agent,
-            stream: number,
+            number,
             slow_until: Arc::clone(&client.slow_until),
             handle: credentials.handle,
-            inbox: credentials.inbox.clone(),
+            inbox: credentials.inbox,
             after,
-            session: Arc::clone(&session),
+            session,
         });
         client.stream = Some(Stream {
-            number,
-            task,
-            inbox: credentials.inbox,
-            session,
+            task: self.pool.listen(Arc::clone(&opening)),
+            opening,
             cursor: after,
             reading: None,
             has_grown: false,

@@ -78,9 +78,8 @@ impl std::str::FromStr for RateScale {
         if !digits(whole) || !digits(fraction) || fraction.len() > 3 {
             return Err(wrong());
         }
-        let fraction = format!("{fraction:0<3}");
-        let parse = |part: &str| part.parse::<u32>().map_err(|_| wrong());
-        let milli = parse(whole)?.checked_mul(1_000).ok_or_else(wrong)? + parse(&fraction)?;
+        let milli = format!("{whole}{fraction:0<3}").parse::<u32>();
+        let milli = milli.map_err(|_| wrong())?;
         let within = Self::BOUNDS.contains(&milli);
         within.then_some(Self(milli)).ok_or_else(wrong)
     }
@@ -367,7 +366,8 @@ thresholds:
 
     #[test]
     fn personas_that_need_a_missing_tool_are_removed() {
-        let tools = Capabilities::these(["enter_queue", "send_message", "check", "login"]);
+        let there = ["enter_queue", "send_message", "check", "login", "/events"];
+        let tools = Capabilities(Some(there.map(str::to_owned).into()));
         let prepared = prepare(&plan(TWO), &options("1"), &tools);
         let live = prepared.live;
         assert_eq!(live.left_out, ["idler"]);

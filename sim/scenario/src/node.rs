@@ -178,10 +178,6 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Empty)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
-        Ok(Value::Empty)
-    }
-
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
         Ok(Value::Bool(value))
     }

@@ -94,10 +94,10 @@ impl Bucket {
         let measured = self.measured.get(what)?.result(MICROS);
         Some(BucketFigures {
             count: measured.count,
-            p50: measured.p50,
-            p95: measured.p95,
-            p99: measured.p99,
-            max: measured.max,
+            p50: measured.p50?,
+            p95: measured.p95?,
+            p99: measured.p99?,
+            max: measured.max?,
         })
     }
 }

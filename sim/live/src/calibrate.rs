@@ -65,10 +65,10 @@ fn hint(code: &str) -> &'static str {
 /// the machine has no threads for the run.
 pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibration, LiveError> {
     most_files();
-    let (mut pool, clock) = pool(options)?;
+    let mut pool = pool(options)?;
     let tools = probe_all(&pool, &options.target)?;
     let mut clients = ProbeClients::new(&mut pool, tools);
-    let measured = measure(&mut clients, clock, tell);
+    let measured = measure(&mut clients, tell);
     clients.unregister();
     let (samples, notes) = measured.map_err(|why| {
         LiveError::Target(format!("{} cannot be measured: {why}", options.target))
@@ -79,9 +79,9 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
 /// Measures round trips one at a time and then under load. Returns remarks on the run.
 fn measure(
     clients: &mut ProbeClients<'_>,
-    clock: Clock,
     tell: &mut dyn FnMut(&str),
 ) -> Measured<(Samples, Vec<String>)> {
+    let clock = clients.pool.net.clock;
     let mut samples = Samples::default();
     clients.enter_room()?;
     let mut until = clock.now() + AT_MOST;
@@ -187,9 +187,9 @@ fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Measured<Stage> {
         // The timer must be created on the thread that runs the task.
         async move { timeout(PATIENCE, reading).await }
     });
-    let (began, worked) = (pool.net.clock.now(), Clock::worked());
+    let (began, worked) = (pool.net.clock.now(), Clock::worked().all);
     let done = pool.together(tasks.collect());
-    let worked = Clock::worked().saturating_sub(worked);
+    let worked = Clock::worked().all.saturating_sub(worked);
     let all = pool.net.clock.now().since(began).0.max(1) * pool.threads() as u64;
     let silent = || format!("no answer within {}s", PATIENCE.as_secs());
     let (mut answered, mut began_first, mut ended_last) = (0, Time::MAX, Time(0));

@@ -85,13 +85,10 @@ fn whole(value: f64) -> u64 {
 }
 
 impl Samples {
-    /// The stage with the highest throughput.
+    /// The stage with the highest throughput; of equal ones, the first.
     fn best(&self) -> Option<&Stage> {
-        let stages = self.stages.iter();
-        stages.reduce(|best, stage| match stage.per_second > best.per_second {
-            true => stage,
-            false => best,
-        })
+        let stages = self.stages.iter().rev();
+        stages.max_by(|one, other| one.per_second.total_cmp(&other.per_second))
     }
 
     /// The part of a scenario that follows from the measurements.

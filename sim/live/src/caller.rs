@@ -66,8 +66,9 @@ pub(super) struct TimedMessage {
 /// The kinds of messages.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A request was answered, or no answer came, and none will.
+    /// A request of a client was answered, or no answer came, and none will.
     Ended {
+        agent: u32,
         ticket: u64,
         result: Result<Answered, String>,
     },
@@ -134,54 +135,51 @@ impl CallerContext {
     }
 }
 
-/// Makes a request, on an idle connection if there is one, and reports its result.
-pub(super) async fn serve(
-    net: Arc<CallerContext>,
-    ticket: u64,
-    session: Arc<Session>,
-    want: CallerRequest,
-) {
-    let mut wire = net.idle().pop().unwrap_or_default();
-    let result = perform(&net, &mut wire, ticket, &session, want).await;
-    net.idle().push(wire);
-    net.tell(Message::Ended { ticket, result });
-}
-
-async fn perform(
+/// Makes a request, on an idle connection if there is one.
+///
+/// # Errors
+/// Why there is no answer.
+pub(super) async fn perform(
     net: &CallerContext,
-    wire: &mut Wire,
     ticket: u64,
     session: &Session,
     want: CallerRequest,
 ) -> Result<Answered, String> {
-    let mut page = None;
-    match want {
-        CallerRequest::Call(ask) => {
-            let reply = call(net, wire, session, (ticket, &ask)).await?;
-            return Ok(Answered::Call(Box::new(reply)));
-        }
-        CallerRequest::Inbox { inbox, after } => {
-            let place = (&*inbox, after);
-            let write = |session: Option<&str>| net.writer.read_inbox(ticket, place, session);
-            page = read_page(net, &in_session(net, wire, session, write).await?);
-        }
-        CallerRequest::Least => {
-            let write = |session: Option<&str>| net.writer.least(ticket, session);
-            in_session(net, wire, session, write).await?;
-        }
-        CallerRequest::Alone(request) => {
-            let door = session.door(net).1;
-            let path = request.uri().path().to_owned();
-            let reply = wire.exchange(&net.connector, door, request).await?;
-            let body: Value = serde_json::from_slice(reply.body()).unwrap_or_default();
-            let is_gone = body["error"]["code"] == "unknown_handle";
-            let status = reply.status();
-            if !(status.is_success() || is_gone) {
-                return Err(format!("{path} is answered {status}"));
+    let mut idle = net.idle().pop().unwrap_or_default();
+    let wire = &mut idle;
+    let result = async {
+        let mut page = None;
+        match want {
+            CallerRequest::Call(ask) => {
+                let reply = call(net, wire, session, (ticket, &ask)).await?;
+                return Ok(Answered::Call(Box::new(reply)));
+            }
+            CallerRequest::Inbox { inbox, after } => {
+                let place = (&*inbox, after);
+                let write = |session: Option<&str>| net.writer.read_inbox(ticket, place, session);
+                page = read_page(net, &in_session(net, wire, session, write).await?);
+            }
+            CallerRequest::Least => {
+                let write = |session: Option<&str>| net.writer.least(ticket, session);
+                in_session(net, wire, session, write).await?;
+            }
+            CallerRequest::Alone(request) => {
+                let door = session.door(net).1;
+                let path = request.uri().path().to_owned();
+                let reply = wire.exchange(&net.connector, door, request).await?;
+                let body: Value = serde_json::from_slice(reply.body()).unwrap_or_default();
+                let is_gone = body["error"]["code"] == "unknown_handle";
+                let status = reply.status();
+                if !(status.is_success() || is_gone) {
+                    return Err(format!("{path} is answered {status}"));
+                }
             }
         }
-    }
-    Ok(Answered::Page(page))
+        Ok(Answered::Page(page))
+    };
+    let result = result.await;
+    net.idle().push(idle);
+    result
 }
 
 /// Makes an attempt of a call, and parses its answer.

@@ -7,6 +7,8 @@ use chat_types::Time;
 use tokio::task::AbortHandle;
 
 use super::caller::{Message, Session};
+use super::listening::Opening;
+use super::pool::Sent;
 use super::reply::Credentials;
 use sim_model::protocol::CallId;
 use sim_user::VirtualUser;
@@ -43,11 +45,11 @@ pub(super) struct Identity {
 }
 
 /// An attempt of a call in flight.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) call: CallId,
     pub(super) attempt: u32,
-    pub(super) ticket: u64,
+    pub(super) sent: Sent,
     /// The secret of the identity that makes it.
     pub(super) secret: u64,
     /// The moves of its session when it began.
@@ -57,14 +59,12 @@ pub(super) struct InFlight {
 /// A stream, or its opening.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) number: u32,
+    pub(super) opening: Arc<Opening>,
     pub(super) task: AbortHandle,
-    pub(super) inbox: Option<Arc<str>>,
-    pub(super) session: Arc<Session>,
     /// The last event that was read for the stream.
     pub(super) cursor: u64,
     /// The request that reads a page, for protocols that do not push events.
-    pub(super) reading: Option<u64>,
+    pub(super) reading: Option<Sent>,
     /// Whether the inbox has grown since that was sent.
     pub(super) has_grown: bool,
 }

@@ -54,15 +54,10 @@ impl Clock {
         Time(micros.saturating_sub(self.epoch))
     }
 
-    /// The processor time of this program so far, over all cores.
-    pub(super) fn worked() -> Duration {
-        ProcessTime::now().as_duration()
-    }
-
     /// The processor time of this program and of the calling thread so far.
-    pub(super) fn worked_here() -> Worked {
+    pub(super) fn worked() -> Worked {
         Worked {
-            all: Self::worked(),
+            all: ProcessTime::now().as_duration(),
             owner: ThreadTime::now().as_duration(),
         }
     }

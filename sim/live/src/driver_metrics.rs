@@ -150,7 +150,7 @@ impl DriverLoad {
     /// No load yet. Called by the thread that owns the users, as `end_window` is.
     pub(super) fn new(now: Time) -> Self {
         Self {
-            began: (now, Clock::worked_here()),
+            began: (now, Clock::worked()),
             is_late: false,
             late: Span::ZERO,
             worked: Worked::default(),
@@ -166,7 +166,7 @@ impl DriverLoad {
     pub(super) fn end_window(&mut self, now: Time) {
         let (began, _) = self.began;
         if now.since(began) >= WINDOW {
-            self.end_window_with(now, Clock::worked_here());
+            self.end_window_with(now, Clock::worked());
         }
     }
 
@@ -197,7 +197,7 @@ impl DriverLoad {
 /// The remark on a late driver: its own delay, beside the latency of requests that it is a part of,
 /// and how busy it was.
 pub(super) fn remark(delay: &MetricResult, request: &MetricResult, busy: f64) -> Option<String> {
-    let (late, whole) = (delay.p99, request.p99);
+    let [late, whole] = [delay, request].map(|metric| metric.p99.unwrap_or_default());
     if late * 1_000.0 < LATE_ACTION.0 as f64 {
         return None;
     }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn the_driver_is_the_bottleneck_only_where_it_was_busy_and_half_of_a_latency() {
         let of = |p99: f64| MetricResult {
-            p99,
+            p99: Some(p99),
             ..MetricResult::default()
         };
         let told = |late: f64, whole: f64, busy: f64| remark(&of(late), &of(whole), busy);

@@ -39,17 +39,15 @@ impl Received {
         let [from, to] = bounds.map(|bound| bound.unwrap_or(Seq(seq)));
         let rooms = json.rooms.iter().flatten();
         let rooms = rooms.map(|lost| lost_range(lost, names));
-        let item = event(json, names, sent_at.unwrap_or_default()).map_or_else(
-            || {
-                Item::Gap(Gap {
-                    from,
-                    to,
-                    rooms: rooms.collect(),
-                    rooms_omitted: false,
-                })
-            },
-            Item::Event,
-        );
+        let item = match event(json, names, sent_at.unwrap_or_default()) {
+            Some(event) => Item::Event(event),
+            None => Item::Gap(Gap {
+                from,
+                to,
+                rooms: rooms.collect(),
+                rooms_omitted: false,
+            }),
+        };
         Some(Self { seq, sent_at, item })
     }
 

@@ -131,7 +131,7 @@ pub struct LiveOutcome {
     pub live: LiveResult,
 }
 
-fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
+fn pool(options: &Options) -> Result<Pool, LiveError> {
     let clock = Clock::start();
     let writer = Writer {
         target: options.target.clone(),
@@ -139,7 +139,7 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
         names: Arc::new(Names::new(Clock::nonce())),
     };
     let connector = Connector::new(&options.target, options.authorities.as_deref())?;
-    Ok((Pool::new(writer, connector, clock)?, clock))
+    Ok(Pool::new(writer, connector, clock)?)
 }
 
 /// Probes the server's capabilities, and adapts the plan to them.
@@ -147,10 +147,10 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 /// # Errors
 /// The server is not reachable, does not speak the protocol, or lacks a tool that every user needs.
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
-    let (pool, _) = pool(options)?;
+    let pool = pool(options)?;
     let tools = probe_all(&pool, &options.target)?;
     let ready = prepare(plan, options, &tools);
-    let mut lacking = ready.lacking.clone();
+    let mut lacking = ready.live.lacking.clone();
     let nobody = match &ready.plan.workload {
         Workload::Phases { personas, .. } => personas.is_empty(),
         Workload::Steps { .. } => !lacking.is_empty(),
@@ -187,13 +187,14 @@ pub fn run(
 ) -> Result<LiveOutcome, LiveError> {
     let plan = &ready.plan;
     let files = most_files();
-    let (pool, clock) = pool(&ready.options)?;
+    let pool = pool(&ready.options)?;
+    let clock = pool.net.clock;
     let judge = Judge::live(plan, journal.map(|_| clock.began()));
     let also = also.map(|observer| observer as &mut dyn Observer);
     let metrics = DriverMetrics::new(RunJudge::by(judge, plan), also, clock.now());
     let most = files.saturating_sub(OTHER_FILES) / 2;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress, most);
+    let mut runner = LoadRunner::new(plan, seed, pool, metrics, progress, most);
     runner.nemesis = nemesis(ready, &runner.pool)?;
     runner.run();
     let now = clock.now();
@@ -215,7 +216,7 @@ pub fn run(
         let entries = journal(&mut runner.metrics).map_err(no_journal)?;
         live.journal_entries = Some(entries);
     }
-    let mut outcome = outcome(plan, seed, runner, now);
+    let mut outcome = outcome(plan, runner, now);
     if let Some(at) = live.ended_early() {
         end_at(&mut outcome, at);
     }
@@ -264,14 +265,10 @@ fn end_at(outcome: &mut SeedOutcome, at: Span) {
 }
 
 fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveResult {
-    let (options, metrics) = (&ready.options, &runner.metrics);
+    let metrics = &runner.metrics;
     let (offered, achieved) = metrics.judge.metrics.calls_each_second(now);
     let mut live = LiveResult {
-        target: options.target.to_string(),
-        protocol: options.protocol.name().to_owned(),
-        rate_scale: options.scale.as_f64(),
         suffix: runner.pool.net.writer.names.suffix().to_owned(),
-        journal_entries: None,
         starts: metrics.starts,
         requests: metrics.requests,
         offered_per_second: offered,
@@ -280,14 +277,10 @@ fn live_result(ready: &Ready, runner: &LoadRunner<'_, '_>, now: Time) -> LiveRes
         uncorrected: ["message_latency", "request_latency"]
             .map(|name| (name.to_owned(), metrics.uncorrected(name)))
             .into(),
-        ignored: ready.ignored.clone(),
-        lacking: ready.lacking.clone(),
-        left_out: ready.left_out.clone(),
         driver_busy: metrics.load.busy(runner.pool.threads()),
         lost: runner.lost.clone(),
         nemesis: runner.nemesis.as_ref().map(|one| one.record.clone()),
-        remarks: ready.remarks.clone(),
-        stages: Vec::new(),
+        ..ready.live.clone()
     };
     let remarks = remarks(&live, runner.last_failure.as_deref());
     live.remarks.extend(remarks);
@@ -328,20 +321,15 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 }
 
 /// The judged results of the run.
-fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
+fn outcome(plan: &Plan, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
     let users = runner.clients.iter().map(|client| client.user.outcome());
     let users = users.collect();
     let DriverMetrics { judge, points, .. } = runner.metrics;
     let ran = WorldOutcome {
-        seed,
-        trace_hash: runner.hash,
         ended_at: now,
         users,
-        by_persona: runner.by_persona,
-        skipped: 0,
-        steps: runner.steps,
         tally: points.into_tally(),
-        timeline: runner.timeline,
+        ..runner.ran
     };
     judge.finish(plan, ran)
 }

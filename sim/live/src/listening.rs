@@ -28,8 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Opening {
     pub(super) agent: u32,
-    /// The number of the opening.
-    pub(super) stream: u32,
+    /// Its number at the client.
+    pub(super) number: u32,
     pub(super) handle: Arc<str>,
     /// The inbox's address as a resource.
     pub(super) inbox: Option<Arc<str>>,
@@ -40,7 +40,7 @@ pub(super) struct Opening {
 }
 
 /// Opens the stream, and forwards its messages until it ends.
-pub(super) async fn listen(net: Arc<CallerContext>, opening: Opening) {
+pub(super) async fn listen(net: Arc<CallerContext>, opening: Arc<Opening>) {
     let (moves, door) = opening.session.door(&net);
     // A broken connection gives no refusal.
     let refusal = follow(&net, &opening, door).await.unwrap_or_default();
@@ -64,7 +64,7 @@ impl Opening {
     }
 
     fn tell(&self, net: &CallerContext, news: StreamNews) {
-        let (agent, stream) = (self.agent, self.stream);
+        let (agent, stream) = (self.agent, self.number);
         net.tell(Message::Stream {
             agent,
             stream,

@@ -26,8 +26,8 @@ use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, RunEvent, WorldRecord};
-use sim_model::outcome::{LostTarget, Progress, START, Timeline};
-use sim_model::plan::{Fault, Plan, Workload};
+use sim_model::outcome::{LostTarget, Progress, START, Timeline, WorldOutcome};
+use sim_model::plan::{Fault, Plan};
 use sim_model::protocol::Agent;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
@@ -80,7 +80,6 @@ enum Phase {
 /// All users of a run, and their requests.
 pub(super) struct LoadRunner<'a, 'o> {
     plan: &'a Plan,
-    seed: u64,
     clock: Clock,
     pub(super) pool: Pool,
     pub(super) metrics: DriverMetrics<'o>,
@@ -91,15 +90,13 @@ pub(super) struct LoadRunner<'a, 'o> {
     /// The largest number of users. Each may have a stream and a request at once, and needs a
     /// connection for each.
     most_clients: usize,
-    pub(super) by_persona: Vec<u64>,
-    pub(super) timeline: Timeline,
+    /// What is known of the outcome so far.
+    pub(super) ran: WorldOutcome,
     phase: Phase,
     /// The number of clients that are not done, and of those not yet asked to drain in this round.
     busy: usize,
     not_asked: usize,
     rounds: u32,
-    pub(super) steps: u64,
-    pub(super) hash: u64,
     /// The last failure of a connection.
     pub(super) last_failure: Option<String>,
     watch: Watch,
@@ -115,7 +112,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     pub(super) fn new(
         plan: &'a Plan,
         seed: u64,
-        (pool, clock): (Pool, Clock),
+        pool: Pool,
         metrics: DriverMetrics<'o>,
         progress: &'a Progress,
         most_clients: usize,
@@ -126,9 +123,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));
         }
         let personas = plan.workload.personas().len();
+        let clock = pool.net.clock;
         Self {
             plan,
-            seed,
             clock,
             pool,
             metrics,
@@ -137,14 +134,17 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             arrivals: arrivals.into_iter(),
             clients: Vec::new(),
             most_clients,
-            by_persona: vec![0; personas],
-            timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+            ran: WorldOutcome {
+                seed,
+                trace_hash: hash,
+                by_persona: vec![0; personas],
+                timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+                ..WorldOutcome::default()
+            },
             phase: Phase::Safety,
             busy: 0,
             not_asked: 0,
             rounds: 0,
-            steps: 0,
-            hash,
             last_failure: None,
             watch: Watch::new(clock.now()),
             faults: plan.faults_of(seed),
@@ -172,14 +172,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
 
     fn begin(&mut self) {
         self.at(START + self.plan.duration, Wakeup::Heal);
-        if let Workload::Steps { users, steps } = &self.plan.workload {
-            for user in users {
-                let script = Script::Manual(user.clone().into());
-                self.add(script, user.name.as_str(), START);
-            }
-            for (index, step) in (0..).zip(steps) {
-                self.at(START + step.at, Wakeup::Script(index));
-            }
+        let workload = &self.plan.workload;
+        for user in workload.users() {
+            let script = Script::Manual(user.clone().into());
+            self.add(script, user.name.as_str(), START);
+        }
+        for (index, step) in (0..).zip(workload.steps()) {
+            self.at(START + step.at, Wakeup::Script(index));
         }
         self.plan_faults();
         self.metrics.starts.planned += self.arrivals.len() as u64;
@@ -211,7 +210,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let now = self.clock.now();
         match wake {
             Wakeup::Timer(agent) => {
-                if self.timer_is_stale(agent, due) {
+                if !self.timer_is_due(agent, due) {
                     return;
                 }
                 self.metrics.record_delay(due, now);
@@ -232,7 +231,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             Wakeup::Drain(agent) => self.drain(agent, now),
             Wakeup::End => self.end(now),
         }
-        self.steps += 1;
+        self.ran.steps += 1;
     }
 
     /// Handles messages from the network, or sleeps until something is due.
@@ -282,15 +281,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         }
         self.metrics.record_delay(due, now);
         self.metrics.record_start(due, now);
-        if let Workload::Phases { personas, .. } = &self.plan.workload {
-            let persona = Arc::clone(&personas[arrival.persona]);
-            self.by_persona[arrival.persona] += 1;
-            let agent = self.next_agent();
-            let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
-            self.metrics.observe(arrived);
-            let name = format!("{}#{agent}", persona.name);
-            self.add(Script::Flow(persona), &name, due);
-        }
+        let persona = Arc::clone(&self.plan.workload.personas()[arrival.persona]);
+        self.ran.by_persona[arrival.persona] += 1;
+        let agent = self.next_agent();
+        let arrived = RunEvent::Arrived(Agent(agent), arrival.persona);
+        self.metrics.observe(arrived);
+        let name = format!("{}#{agent}", persona.name);
+        self.add(Script::Flow(persona), &name, due);
     }
 
     fn next_agent(&self) -> u32 {
@@ -300,9 +297,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn add(&mut self, script: Script, name: &str, meant: Time) {
         let now = self.clock.now();
         let agent = self.next_agent();
-        self.timeline.arrive(meant.since(START));
+        self.ran.timeline.arrive(meant.since(START));
         let given = self.pool.net.writer.names.of_run(name).into();
-        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
+        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.ran.seed, given);
         let user = user.known_as(name.into());
         let door = agent as usize % self.pool.net.connector.doors();
         self.clients.push(Client::new(user, door));
@@ -337,7 +334,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.phase = Phase::Liveness;
         self.at(now + self.plan.liveness, Wakeup::End);
         self.end_faults();
-        self.timeline.healed_at = Some(now.since(START));
+        self.ran.timeline.healed_at = Some(now.since(START));
         self.metrics.observe_world(now, &WorldRecord::Healed);
         self.drain_all(now);
     }
@@ -373,7 +370,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         if self.rounds < 2 {
             self.drain_all(now);
         } else {
-            self.timeline.quiet_at.get_or_insert(now.since(START));
+            self.ran.timeline.quiet_at.get_or_insert(now.since(START));
             self.end(now);
         }
     }
@@ -381,7 +378,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn end(&mut self, now: Time) {
         if self.phase != Phase::Over {
             self.phase = Phase::Over;
-            self.timeline.ended_at = now.since(START);
+            self.ran.timeline.ended_at = now.since(START);
             self.metrics.observe_world(now, &WorldRecord::Ended);
         }
     }

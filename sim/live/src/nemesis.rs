@@ -195,15 +195,12 @@ impl Nemesis {
         if !self.is_silent {
             return false;
         }
-        let status = match self.child.try_wait() {
+        let wrong = match self.child.try_wait() {
             Ok(None) => return false,
-            Ok(Some(status)) => status,
-            Err(error) => {
-                self.fail(now.since(START), error.to_string());
-                return true;
-            }
+            Ok(Some(status)) => self.wrong_exit(status),
+            Err(error) => Some(error.to_string()),
         };
-        if let Some(why) = self.wrong_exit(status) {
+        if let Some(why) = wrong {
             self.fail(now.since(START), why);
         }
         true

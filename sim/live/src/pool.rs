@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::available_parallelism;
 
-use rustc_hash::FxHashMap;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 
-use super::caller::{CallerContext, CallerRequest, Message, Session, TimedMessage, serve};
+use super::caller::{CallerContext, CallerRequest, Message, Session, TimedMessage, perform};
 use super::clock::Clock;
 use super::listening::{Opening, listen};
 use super::request::Writer;
@@ -24,9 +23,20 @@ pub(super) struct Pool {
     pub(super) net: Arc<CallerContext>,
     /// The channel of messages from the network.
     pub(super) messages: Receiver<TimedMessage>,
-    /// The requests in flight, each with its client and its task.
-    busy: FxHashMap<u64, (u32, AbortHandle)>,
     tickets: u64,
+}
+
+/// A request in flight. Dropped, it is cancelled, and its connection with it.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) ticket: u64,
+    task: AbortHandle,
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 impl Pool {
@@ -53,40 +63,34 @@ impl Pool {
                 idle: Vec::new().into(),
             }),
             messages,
-            busy: FxHashMap::default(),
             tickets: 0,
         })
     }
 
-    /// Starts a request of a client, and returns its number.
-    pub(super) fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> u64 {
+    /// A number for a request.
+    pub(super) fn ticket(&mut self) -> u64 {
         self.tickets += 1;
-        let ticket = self.tickets;
-        let request = serve(Arc::clone(&self.net), ticket, Arc::clone(session), want);
-        let task = self.runtime.spawn(request).abort_handle();
-        self.busy.insert(ticket, (agent, task));
-        ticket
+        self.tickets
     }
 
-    /// The client of a request, if it is still awaited.
-    pub(super) fn client_of(&self, ticket: u64) -> Option<u32> {
-        self.busy.get(&ticket).map(|(agent, _)| *agent)
-    }
-
-    /// Handles the end of a request. Returns its client if it was still awaited.
-    pub(super) fn finish(&mut self, ticket: u64) -> Option<u32> {
-        self.busy.remove(&ticket).map(|(agent, _)| agent)
-    }
-
-    /// Cancels a request that is not awaited any more, and drops its connection.
-    pub(super) fn cancel(&mut self, ticket: u64) {
-        if let Some((_, task)) = self.busy.remove(&ticket) {
-            task.abort();
-        }
+    /// Starts a request of a client. Its result comes as a message.
+    pub(super) fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> Sent {
+        let ticket = self.ticket();
+        let (net, session) = (Arc::clone(&self.net), Arc::clone(session));
+        let task = self.runtime.spawn(async move {
+            let result = perform(&net, ticket, &session, want).await;
+            net.tell(Message::Ended {
+                agent,
+                ticket,
+                result,
+            });
+        });
+        let task = task.abort_handle();
+        Sent { ticket, task }
     }
 
     /// Opens a stream. The returned handle aborts it.
-    pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
+    pub(super) fn listen(&self, opening: Arc<Opening>) -> AbortHandle {
         let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
         task.abort_handle()
     }

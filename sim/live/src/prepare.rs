@@ -9,6 +9,7 @@ use chat_types::{BreakKind, Config, Span};
 use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
+use sim_model::outcome::LiveResult;
 use sim_model::plan::{
     Arrivals, Fault, Figure, Frequency, Metric, Net, Phase, Plan, Schedule, Step, Strikes,
     Threshold, Verb, Workload, single_steps, usual_capacity, usual_network,
@@ -77,9 +78,8 @@ impl std::str::FromStr for RateScale {
         if !digits(whole) || !digits(fraction) || fraction.len() > 3 {
             return Err(wrong());
         }
-        let fraction = format!("{fraction:0<3}");
-        let parse = |part: &str| part.parse::<u32>().map_err(|_| wrong());
-        let milli = parse(whole)?.checked_mul(1_000).ok_or_else(wrong)? + parse(&fraction)?;
+        let milli = format!("{whole}{fraction:0<3}").parse::<u32>();
+        let milli = milli.map_err(|_| wrong())?;
         let within = Self::BOUNDS.contains(&milli);
         within.then_some(Self(milli)).ok_or_else(wrong)
     }
@@ -91,14 +91,8 @@ pub struct Ready {
     pub(super) options: Options,
     /// The scenario as it runs.
     pub plan: Plan,
-    /// Parts that concern the simulated server only.
-    pub(super) ignored: Vec<String>,
-    /// Tools that the scenario uses and the server lacks.
-    pub(super) lacking: Vec<String>,
-    /// Personas that need them, and do not run.
-    pub(super) left_out: Vec<String>,
-    /// Remarks on what is unknown about the server.
-    pub(super) remarks: Vec<String>,
+    /// The part of each run's result that is known before it.
+    pub(super) live: LiveResult,
 }
 
 /// The faults that a plan requires and that a live run cannot have.
@@ -162,27 +156,29 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> R
     }
     let is_unknown = tools.0.is_none();
     let remark = is_unknown.then(|| "the server does not say which tools it has".to_owned());
-    Ready {
-        options: options.clone(),
-        plan,
+    let live = LiveResult {
+        target: options.target.to_string(),
+        protocol: options.protocol.name().to_owned(),
+        rate_scale: options.scale.as_f64(),
         ignored,
         lacking: lacking.into_iter().collect(),
         left_out,
         remarks: remark.into_iter().collect(),
+        ..LiveResult::default()
+    };
+    Ready {
+        options: options.clone(),
+        plan,
+        live,
     }
 }
 
 /// Removes and lists the parts that a live server cannot have.
 fn ignore(plan: &mut Plan) -> Vec<String> {
     let (usual, network) = (usual_capacity(), &plan.network);
-    let shape = |one: &Quantiles| one.shape();
-    let of_capacity = shape(&plan.capacity.service) != shape(&usual.service)
-        || shape(&plan.capacity.commit) != shape(&usual.commit)
-        || plan.capacity.queue != usual.queue
-        || plan.capacity.snapshot_every != usual.snapshot_every;
     let of_network = network.loss.is_possible()
         || network.duplicate.is_possible()
-        || shape(&network.latency) != shape(&usual_network().latency);
+        || network.latency != usual_network().latency;
     let (users, steps) = (plan.workload.users(), plan.workload.steps());
     let faults = plan.faults.iter().filter(|fault| !is_of_clients(fault));
     let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.row().key).collect();
@@ -195,7 +191,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     };
     let mut ignored = named(&[
         ("server", plan.server != Config::default()),
-        ("capacity", of_capacity),
+        ("capacity", plan.capacity != usual),
         ("network", of_network),
         ("schedule", plan.schedule != Schedule::Plain),
         ("opens", users.iter().any(|user| !user.opens.is_empty())),
@@ -230,22 +226,18 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
 }
 
 fn scale_phase(phase: &mut Phase, scale: RateScale) {
-    phase.arrivals = match phase.arrivals {
-        Arrivals::Pause => Arrivals::Pause,
-        Arrivals::Count { users, mode } => Arrivals::Count {
-            users: scale.count(users),
-            mode,
-        },
+    match &mut phase.arrivals {
+        Arrivals::Pause => {}
+        Arrivals::Count { users, .. } => *users = scale.count(*users),
         Arrivals::Rate {
             from_milli,
             to_milli,
-            mode,
-        } => Arrivals::Rate {
-            from_milli: scale.of(from_milli),
-            to_milli: scale.of(to_milli),
-            mode,
-        },
-    };
+            ..
+        } => {
+            *from_milli = scale.of(*from_milli);
+            *to_milli = scale.of(*to_milli);
+        }
+    }
     phase.max_users = phase.max_users.map(|most| scale.count(most));
 }
 
@@ -312,7 +304,9 @@ thresholds:
         let usual = "{ at: 1s, user: a, do: { login: { room: hall } } }";
         let ignored = |text: String| {
             let plan = plan(&text);
-            prepare(&plan, &options("1"), &Capabilities::default()).ignored
+            prepare(&plan, &options("1"), &Capabilities::default())
+                .live
+                .ignored
         };
         assert!(ignored(format!("users: [a]\nsteps: [{usual}]\n")).is_empty());
         let all = format!(
@@ -336,7 +330,7 @@ thresholds:
             "thresholds on commit_latency",
             "thresholds on overtaken",
         ];
-        assert_eq!(prepared.ignored, named);
+        assert_eq!(prepared.live.ignored, named);
         assert_eq!(prepared.plan.server, Config::default());
         let plan = &prepared.plan;
         let faults: Vec<_> = plan.faults.iter().map(|one| one.kind.row().key).collect();
@@ -344,7 +338,7 @@ thresholds:
         assert!(plan.network.stream_break.is_possible());
         assert!(plan.expect_sometimes.is_empty());
         assert_eq!(plan.thresholds.len(), 1);
-        assert!(prepared.lacking.is_empty());
+        assert!(prepared.live.lacking.is_empty());
     }
 
     #[test]
@@ -372,10 +366,12 @@ thresholds:
 
     #[test]
     fn personas_that_need_a_missing_tool_are_removed() {
-        let tools = Capabilities::these(["enter_queue", "send_message", "check", "login"]);
+        let there = ["enter_queue", "send_message", "check", "login", "/events"];
+        let tools = Capabilities(Some(there.map(str::to_owned).into()));
         let prepared = prepare(&plan(TWO), &options("1"), &tools);
-        assert_eq!(prepared.left_out, ["idler"]);
-        assert!(prepared.lacking.contains(&"chimaek".to_owned()));
-        assert!(prepared.lacking.contains(&"check_stress_status".to_owned()));
+        let live = prepared.live;
+        assert_eq!(live.left_out, ["idler"]);
+        assert!(live.lacking.contains(&"chimaek".to_owned()));
+        assert!(live.lacking.contains(&"check_stress_status".to_owned()));
     }
 }

@@ -42,13 +42,6 @@ const EVENTS: &str = "/events";
 pub(super) struct Capabilities(pub(super) Option<BTreeSet<String>>);
 
 impl Capabilities {
-    /// These tools, and streams.
-    #[cfg(test)]
-    pub(super) fn these<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names = names.into_iter().chain([EVENTS]);
-        Self(Some(names.map(str::to_owned).collect()))
-    }
-
     pub(super) fn has(&self, tool: &str) -> bool {
         self.0.as_ref().is_none_or(|names| names.contains(tool))
     }

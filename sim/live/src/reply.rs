@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::clock::{Clock, timestamp};
 use super::event::{Received, said};
 use super::names::{Names, code};
-use super::shape::{EventJson, MemberJson, NoticeJson, PastJson, ReplyJson, WhoJson};
+use super::shape::{EventJson, MemberJson, ReplyJson, WhoJson};
 use sim_model::protocol::{
     Answer, Attendance, Body, Command, Earlier, Event, Member, Notice, NoticeKind, Op, Outcome,
     Page, Read, Refusal, Reply, Response, Room, User, WasWaiting,
@@ -240,7 +240,7 @@ pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> ParsedRe
 impl Reader<'_> {
     /// The messages of a history. Messages without a place or a sender are skipped.
     fn messages(&self, room: Room, json: &ReplyJson) -> Vec<Arc<Event>> {
-        let message = |past: &PastJson| {
+        let message = |past: &EventJson| {
             Some(Arc::new(Event {
                 room,
                 room_seq: past.room_seq?,
@@ -270,7 +270,7 @@ impl Reader<'_> {
 
     /// The notices. Notices of an unknown kind are skipped.
     fn notices(&self, json: &ReplyJson) -> Vec<(Room, Notice)> {
-        let notice = |notice: &NoticeJson| {
+        let notice = |notice: &EventJson| {
             let room = self.names.room(notice.room_id.as_deref()?);
             let notice = Notice {
                 user: self.who(&notice.user)?,

@@ -33,11 +33,11 @@ pub(super) struct ReplyJson {
     pub(super) stress_level: Option<u8>,
     pub(super) boss_alert_level: Option<u8>,
     pub(super) events: Option<Vec<EventJson>>,
-    pub(super) notices: Option<Vec<NoticeJson>>,
+    pub(super) notices: Option<Vec<EventJson>>,
     pub(super) cursor: Option<Seq>,
     pub(super) more: Option<bool>,
     pub(super) unread: Option<u64>,
-    pub(super) messages: Option<Vec<PastJson>>,
+    pub(super) messages: Option<Vec<EventJson>>,
     pub(super) users: Option<Vec<MemberJson>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct WhoJson {
     _object: (),
 }
 
-/// An event of an inbox, or a gap.
+/// An event of an inbox, a gap, a notice, or a message of a history, which has some of these fields.
 #[derive(Debug, Deserialize)]
 pub(super) struct EventJson {
     pub(super) seq: Option<u64>,
@@ -79,6 +79,7 @@ pub(super) struct EventJson {
     pub(super) reason: Option<String>,
     pub(super) place: Option<u32>,
     pub(super) lease_seconds: Option<u64>,
+    pub(super) waited_seconds: Option<u64>,
     pub(super) from_seq: Option<Seq>,
     pub(super) to_seq: Option<Seq>,
     pub(super) rooms: Option<Vec<LostJson>>,
@@ -97,27 +98,6 @@ pub(super) struct LostJson {
     pub(super) epoch: Option<Epoch>,
     pub(super) stick_changed: Option<bool>,
     pub(super) ended: Option<String>,
-}
-
-/// A notice.
-#[derive(Debug, Deserialize)]
-pub(super) struct NoticeJson {
-    #[serde(rename = "type")]
-    pub(super) kind: Option<String>,
-    pub(super) timestamp: Option<String>,
-    pub(super) room_id: Option<String>,
-    pub(super) user: Option<WhoJson>,
-    pub(super) waited_seconds: Option<u64>,
-}
-
-/// A message of a history.
-#[derive(Debug, Deserialize)]
-pub(super) struct PastJson {
-    pub(super) room_seq: Option<RoomSeq>,
-    pub(super) timestamp: Option<String>,
-    pub(super) sender: Option<WhoJson>,
-    pub(super) message: Option<String>,
-    pub(super) epoch: Option<Epoch>,
 }
 
 /// A member of a room.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::ask::Ask;
-use super::caller::{CallerRequest, Message, Session};
+use super::caller::{CallerRequest, Session, perform};
 use super::client::{Client, Identity};
 use super::pool::Pool;
 use super::target::Protocol;
@@ -21,9 +23,7 @@ const AT_ONCE: usize = 64;
 pub(super) fn unregister(pool: &mut Pool, clients: &mut [Client]) -> usize {
     for client in clients.iter_mut() {
         client.stream = None;
-        for one in std::mem::take(&mut client.in_flight) {
-            pool.cancel(one.ticket);
-        }
+        client.in_flight.clear();
     }
     let identities: Vec<&Identity> = clients.iter().flat_map(|one| &one.identities).collect();
     unregister_identities(pool, &identities)
@@ -62,29 +62,21 @@ type Wanted = (Arc<Session>, CallerRequest);
 /// Sends these requests, a few at once, and waits for their results until `until`. Nothing is retried.
 /// Returns how many did not succeed.
 fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) -> usize {
-    let (mut unfinished, mut under_way) = (wants.len(), 0);
-    let mut todo = wants.into_iter();
-    loop {
-        while under_way < AT_ONCE
-            && let Some((session, want)) = todo.next()
-        {
-            pool.send(0, &session, want);
-            under_way += 1;
+    let slots = Arc::new(Semaphore::new(AT_ONCE));
+    let tasks = wants.into_iter().map(|(session, want)| {
+        let (net, slots, ticket) = (Arc::clone(&pool.net), Arc::clone(&slots), pool.ticket());
+        async move {
+            let asking = async {
+                let _slot = slots.acquire().await;
+                perform(&net, ticket, &session, want).await
+            };
+            let ended = timeout(net.clock.until(until), asking).await;
+            matches!(ended, Ok(Ok(_)))
         }
-        let left = pool.net.clock.until(until);
-        if under_way == 0 || left.is_zero() {
-            return unfinished;
-        }
-        let Ok(received) = pool.messages.recv_timeout(left) else {
-            return unfinished;
-        };
-        if let Message::Ended { ticket, result } = received.message
-            && pool.finish(ticket).is_some()
-        {
-            under_way -= 1;
-            unfinished -= usize::from(result.is_ok());
-        }
-    }
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let results = pool.together(tasks).into_iter();
+    results.filter(|succeeded| *succeeded != Some(true)).count()
 }
 
 fn leave_queue(identity: &Identity) -> Option<CallerRequest> {

@@ -86,13 +86,9 @@ pub(super) async fn ask(net: &CallerContext) -> Result<(), String> {
             sleep(PAUSE).await;
         }
     };
-    match timeout(patience, asking).await {
-        Ok(()) => Ok(()),
-        Err(_) => Err(last.unwrap_or_else(|| {
-            let seconds = patience.as_secs();
-            format!("no answer within {seconds}s")
-        })),
-    }
+    let asked = timeout(patience, asking).await;
+    let silent = || format!("no answer within {}s", patience.as_secs());
+    asked.map_err(|_| last.unwrap_or_else(silent))
 }
 
 async fn attempt(net: &CallerContext, door: usize) -> Result<(), String> {

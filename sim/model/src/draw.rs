@@ -289,12 +289,10 @@ impl Quantiles {
 
     /// Draws one value. A fixed value draws nothing from the generator.
     pub fn draw(&self, draw: &mut Draw) -> u64 {
-        match self.shape {
-            Shape::Fixed(value) => value,
-            Shape::Uniform(..) | Shape::Lognormal { .. } | Shape::Exponential { .. } => {
-                self.at(draw.bits())
-            }
+        if let Shape::Fixed(value) = self.shape {
+            return value;
         }
+        self.at(draw.bits())
     }
 
     /// The quantile at this probability, a fraction of 2^64.

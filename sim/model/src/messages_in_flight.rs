@@ -19,7 +19,7 @@ const PAGE: usize = 64;
 pub type Moment = (Agent, Time);
 
 /// One place of the table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Place {
     room: Room,
     seq: u64,
@@ -28,18 +28,6 @@ struct Place {
     early: Vec<Moment>,
     /// Whether any recipient saw it.
     is_seen: bool,
-}
-
-impl Place {
-    const fn of(room: Room, seq: u64) -> Self {
-        Self {
-            room,
-            seq,
-            sent: None,
-            early: Vec::new(),
-            is_seen: false,
-        }
-    }
 }
 
 /// The newest messages. A room's messages have adjacent places. The table begins without places,
@@ -53,10 +41,14 @@ impl MessagesInFlight {
         let index = (first.wrapping_add(seq) % PLACES as u64) as usize;
         self.0.resize_with(PLACES / PAGE, || None);
         let page = self.0[index / PAGE]
-            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Place::of(room, seq))));
+            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Place::default())));
         let place = &mut page[index % PAGE];
         if (place.room, place.seq) != (room, seq) {
-            *place = Place::of(room, seq);
+            *place = Place {
+                room,
+                seq,
+                ..Place::default()
+            };
         }
         place
     }

@@ -101,11 +101,8 @@ pub struct PropertyResult {
 impl PropertyResult {
     /// Adds the result of another run: one violation breaks the property, one check exercises it.
     pub fn add(&mut self, other: &Self) {
-        self.held = match (self.held, other.held) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (None, None) => None,
-        };
+        let exercised = [self.held, other.held].into_iter().flatten();
+        self.held = exercised.reduce(|one, other| one && other);
         self.checks += other.checks;
         self.unjudged += other.unjudged;
     }

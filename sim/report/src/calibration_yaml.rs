@@ -30,7 +30,7 @@ pub fn calibration_yaml(calibration: &Calibration, version: &str) -> String {
     let stages =
         stages.map(|stage| format!("{:.0}/s from {}", stage.per_second, stage.connections));
     let stages = stages.collect::<Vec<_>>().join(", ");
-    let half = span(floor.took.p50 / 2.0);
+    let half = span(floor.took.p50.unwrap_or_default() / 2.0);
     let (floor, read, committed) = (floor.request, read.request, committed.request);
     for sentence in [
         format!("Reads from more and more connections: {stages}."),
@@ -59,12 +59,13 @@ pub fn calibration_yaml(calibration: &Calibration, version: &str) -> String {
 
 fn measured(what: &str, trips: &RoundTrips) -> String {
     let took = &trips.took;
+    let [p50, p99] = [took.p50, took.p99].map(|figure| span(figure.unwrap_or_default()));
     format!(
         "{:<13} {:>6} times   p50 {:>7}   p99 {:>7}   ({what})",
         trips.request,
         took.count,
-        span(took.p50).to_string(),
-        span(took.p99).to_string()
+        p50.to_string(),
+        p99.to_string()
     )
 }
 

@@ -64,10 +64,7 @@ pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
         metric.max,
         metric.mean,
     ]
-    .map(|value| match metric.count {
-        0 => "–".to_owned(),
-        _ => amount(name, value),
-    })
+    .map(|value| value.map_or_else(|| "–".to_owned(), |value| amount(name, value)))
 }
 
 /// The table of metrics.
@@ -301,7 +298,7 @@ fn rows_of<M>(
 
 fn of_group(name: &str, metric: &MetricResult) -> Vec<String> {
     let values = [metric.p50, metric.p95, metric.p99, metric.max];
-    let values = values.map(|value| amount(name, value));
+    let values = values.map(|value| amount(name, value.unwrap_or_default()));
     [count(metric.count)].into_iter().chain(values).collect()
 }
 

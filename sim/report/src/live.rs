@@ -101,11 +101,15 @@ fn measured(live: &LiveResult) -> [(&'static str, Vec<String>); 3] {
         format!("{} dropped", count(starts.dropped)),
     ];
     let driver = vec![
-        format!("p50 {} late", milliseconds(delay.p50)),
-        format!("p99 {}", milliseconds(delay.p99)),
-        format!("max {}", milliseconds(delay.max)),
+        format!("p50 {} late", shown(delay.p50)),
+        format!("p99 {}", shown(delay.p99)),
+        format!("max {}", shown(delay.max)),
     ];
     [("load", load), ("starts", starts), ("driver", driver)]
+}
+
+fn shown(figure: Option<f64>) -> String {
+    milliseconds(figure.unwrap_or_default())
 }
 
 /// The offered and achieved rates, the driver's own delay, and the stages.
@@ -123,9 +127,9 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
         if metric.count > 0 {
             let words = [
                 format!("{} from when it left", name.trim_end_matches("_latency")),
-                format!("p50 {}", milliseconds(metric.p50)),
-                format!("p99 {}", milliseconds(metric.p99)),
-                format!("max {}", milliseconds(metric.max)),
+                format!("p50 {}", shown(metric.p50)),
+                format!("p99 {}", shown(metric.p99)),
+                format!("max {}", shown(metric.max)),
             ];
             lines.extend(listed("", &words));
         }

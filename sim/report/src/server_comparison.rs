@@ -98,8 +98,8 @@ pub struct LargestDifference {
 }
 
 /// The compared quantiles, in milliseconds.
-pub(crate) const fn quantiles(metric: &MetricResult) -> [f64; 3] {
-    [metric.p50, metric.p95, metric.p99]
+pub(crate) fn quantiles(metric: &MetricResult) -> [f64; 3] {
+    [metric.p50, metric.p95, metric.p99].map(Option::unwrap_or_default)
 }
 
 impl ServerRun {

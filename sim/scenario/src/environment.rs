@@ -248,7 +248,8 @@ fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fie
         let Some(value) = fields.get(key.name) else {
             continue;
         };
-        let read = with_entry(&config, key.name, to_json(value)).map_err(|_| {
+        let json = serde_json::to_value(value).unwrap_or_default();
+        let read = with_entry(&config, key.name, json).map_err(|_| {
             value.place.wrong(
                 format!("`{}` cannot be {}", key.name, value.described()),
                 format!("accepted here: {}", accepted(key.takes)),
@@ -332,21 +333,5 @@ fn to_text(value: &Json) -> Text {
         ),
         Json::String(text) => Text::plain(text),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) => Text::plain(value),
-    }
-}
-
-fn to_json(node: &Node) -> Json {
-    match &node.value {
-        Value::Empty => Json::Null,
-        Value::Bool(value) => Json::from(*value),
-        Value::Whole(n) => Json::from(*n),
-        Value::Negative(n) => Json::from(*n),
-        Value::Fraction(x) => Json::from(*x),
-        Value::Text(text) => Json::from(text.as_str()),
-        Value::List(items) => items.iter().map(to_json).collect(),
-        Value::Map(entries) => entries
-            .iter()
-            .map(|entry| (entry.key.clone(), to_json(&entry.node)))
-            .collect(),
     }
 }

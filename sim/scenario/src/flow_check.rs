@@ -14,19 +14,28 @@ use super::node::{Node, Value};
 use sim_model::plan::{Step, Verb};
 use sim_model::protocol::OpKind;
 
-/// What a step needs, and what a user may have at a step of its flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
-    Nothing,
-    Handle,
-    PlaceInQueue,
-    Room,
-    Claim,
+chat_types::listed! {
+    /// What a step may need, and a user may have at a step of its flow: what is wrong without it, and
+    /// what to do.
+    Need {
+        /// To be registered.
+        Handle "no step before it registers the user"
+            "`enter_queue`, `login` or `break` before it",
+        /// To be in the queue.
+        PlaceInQueue "no step before it puts the user into the queue"
+            "`enter_queue` before it",
+        /// To be in a room.
+        Room "the steps before it leave the user in no room"
+            "`login`, or `enter_queue` and `await: chatroom.found`, before it",
+        /// To have claimed the stick.
+        Claim "no step before it claims the stick"
+            "`talking_stick` before it",
+    }
 }
 
 /// The most of each need that a user may have: one, or the number of its rooms.
 #[derive(Clone, Copy, Debug, Default)]
-struct Possibilities([u32; 5]);
+struct Possibilities([u32; Need::ALL.len()]);
 
 impl Possibilities {
     /// What a step with this requirement has.
@@ -46,17 +55,14 @@ impl Possibilities {
     }
 
     fn has(self, need: Need) -> bool {
-        need == Need::Nothing || self.0[need as usize] > 0
+        self.0[need as usize] > 0
     }
 
     /// The possibilities after these steps.
     fn after(self, steps: &[Step]) -> Self {
         steps.iter().fold(self, |before, step| match step {
             Step::Call(verb) => before.after_call(verb.kind()),
-            Step::Loop { count: 0, .. }
-            | Step::Await { .. }
-            | Step::Think(_)
-            | Step::Disconnect(_) => before,
+            Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => before,
             Step::Loop { steps, .. } => before.after(steps),
             Step::Choose(choices) => choices
                 .iter()
@@ -65,7 +71,7 @@ impl Possibilities {
     }
 
     fn after_call(mut self, kind: OpKind) -> Self {
-        let Self([_, handle, place_in_queue, rooms, claim]) = &mut self;
+        let Self([handle, place_in_queue, rooms, claim]) = &mut self;
         if kind == OpKind::Unregister {
             return Self::default();
         } else if kind.registers() {
@@ -86,16 +92,16 @@ impl Possibilities {
 }
 
 /// The requirement of a call: a room, or a participant met in one, if it names one.
-fn needs(verb: &Verb) -> Need {
+fn needs(verb: &Verb) -> Option<Need> {
     let kind = verb.kind();
     if kind.registers() {
-        Need::Nothing
+        None
     } else if kind == OpKind::LeaveQueue {
-        Need::PlaceInQueue
+        Some(Need::PlaceInQueue)
     } else if kind.is_among_others() {
-        Need::Room
+        Some(Need::Room)
     } else {
-        Need::Handle
+        Some(Need::Handle)
     }
 }
 
@@ -130,7 +136,7 @@ fn look(
         let mut inside_lacked = Possibilities::default();
         let need = match step {
             Step::Call(verb) => needs(verb),
-            Step::Await { event, .. } => comes_after(event),
+            Step::Await { event, .. } => Some(comes_after(event)),
             Step::Loop { count, steps } => {
                 // A later round may rely on the effects of earlier rounds.
                 let rounds_before = if *count > 1 {
@@ -141,7 +147,7 @@ fn look(
                 if let Some(inside) = item.only().and_then(|loops| loops.key("steps")) {
                     inside_lacked = look(inside, steps, rounds_before, problems);
                 }
-                Need::Nothing
+                None
             }
             Step::Choose(choices) => {
                 if let Some(Value::List(written)) = item.only().map(|node| &node.value) {
@@ -152,11 +158,11 @@ fn look(
                         }
                     }
                 }
-                Need::Nothing
+                None
             }
-            Step::Think(_) | Step::Disconnect(_) => Need::Nothing,
+            Step::Think(_) | Step::Disconnect(_) => None,
         };
-        if !before.has(need) {
+        if let Some(need) = need.filter(|need| !before.has(*need)) {
             problems.keep::<()>(Err(impossible(item, need)));
             lacked = lacked.or(Possibilities::for_need(need));
             before = before.or(Possibilities::for_need(need));
@@ -171,24 +177,7 @@ fn impossible(item: &Node, need: Need) -> Box<Problem> {
     const REFUSED: &str =
         "what is meant to be refused belongs into the steps form (`users` and `steps`)";
     let (place, verb) = item.word();
-    let (lacks, before) = match need {
-        Need::Nothing | Need::Handle => (
-            "no step before it registers the user",
-            "`enter_queue`, `login` or `break` before it",
-        ),
-        Need::PlaceInQueue => (
-            "no step before it puts the user into the queue",
-            "`enter_queue` before it",
-        ),
-        Need::Room => (
-            "the steps before it leave the user in no room",
-            "`login`, or `enter_queue` and `await: chatroom.found`, before it",
-        ),
-        Need::Claim => (
-            "no step before it claims the stick",
-            "`talking_stick` before it",
-        ),
-    };
+    let (lacks, before) = (need.name(), need.word(1));
     let what = format!("`{verb}` cannot work here: {lacks}");
     let wrong = place.wrong(what, format!("{before}; {REFUSED}"));
     wrong.labelled(lacks)

@@ -302,9 +302,10 @@ impl Form for Thousandths {
         const MOST: u64 = 1_000_000;
         let read = if let Value::Whole(n) = node.value {
             (n <= MOST).then(|| n * 1_000)
-        } else if let Value::Fraction(x) = node.value {
-            let possible = (0.0..=MOST as f64).contains(&x);
-            possible.then(|| whole_thousandths(x)).flatten()
+        } else if let Value::Fraction(x) = node.value
+            && (0.0..=MOST as f64).contains(&x)
+        {
+            whole_thousandths(x)
         } else {
             None
         };

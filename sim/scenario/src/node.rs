@@ -3,7 +3,9 @@
 
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Location, Options, Spanned};
 
@@ -21,17 +23,20 @@ impl Place {
     }
 }
 
-/// A value and its place.
-#[derive(Clone, Debug)]
+/// A value and its place. It serialises as the value alone.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
 pub(super) struct Node {
     /// The place where it is used (for an alias, the place of the alias).
+    #[serde(skip)]
     pub(super) place: Place,
     /// The value.
     pub(super) value: Value,
 }
 
 /// A YAML value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(super) enum Value {
     /// No value, `~` or `null`.
     Empty,
@@ -48,7 +53,12 @@ pub(super) enum Value {
     /// A list of values.
     List(Vec<Node>),
     /// Keys and values, duplicates included.
+    #[serde(serialize_with = "as_map")]
     Map(Vec<Entry>),
+}
+
+fn as_map<S: Serializer>(entries: &[Entry], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|entry| (&entry.key, &entry.node)))
 }
 
 /// One key and its value.
@@ -168,10 +178,6 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Empty)
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
-        Ok(Value::Empty)
-    }
-
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
         Ok(Value::Bool(value))
     }
@@ -192,12 +198,8 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Text(value.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-        let mut nodes = Vec::new();
-        while let Some(node) = list.next_element()? {
-            nodes.push(node);
-        }
-        Ok(Value::List(nodes))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Value, A::Error> {
+        Deserialize::deserialize(SeqAccessDeserializer::new(list)).map(Value::List)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {

@@ -308,15 +308,13 @@ fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
             write!(file, "{key}:\n{}", lines(&items, notes))
         }
         ("scenarios", Text::List(personas)) => {
-            let personas: Vec<String> = personas.iter().map(persona).collect();
-            write!(file, "{key}:\n{}", personas.concat())
+            let personas: String = personas.iter().map(persona).collect();
+            write!(file, "{key}:\n{personas}")
         }
         ("thresholds", Text::Map(metrics)) => {
-            let metrics = metrics.iter();
-            let metrics: Vec<String> = metrics
-                .map(|(key, value)| format!("  {key}: {value}\n"))
-                .collect();
-            write!(file, "{key}:\n{}", metrics.concat())
+            let line = |(key, value): &(String, Text)| format!("  {key}: {value}\n");
+            let metrics: String = metrics.iter().map(line).collect();
+            write!(file, "{key}:\n{metrics}")
         }
         _ => writeln!(file, "{key}: {value}"),
     };

@@ -196,24 +196,19 @@ fn threshold(node: &Node, metric: Metric, persona: Option<&str>) -> Read<Thresho
         .find(['<', '>', '=', '!'])
         .map(|at| expression.split_at(at))
         .ok_or_else(|| wrong(format!("`{shown}` compares nothing")))?;
-    let figure = figure(figure_text.trim()).ok_or_else(|| {
+    let named = figure_text.trim();
+    let figure = figure(named).ok_or_else(|| {
         let words = FIGURES.map(|(word, _)| word);
         // A `p95` is too short for the edit distance, but a common mistake.
         let guess = if figure_text.starts_with('p') {
             "; a percentile is written p(95)".to_owned()
         } else {
-            did_you_mean(figure_text.trim(), &words)
+            did_you_mean(named, &words)
         };
-        wrong(format!(
-            "`{}` is no figure{guess}",
-            shortened(figure_text.trim())
-        ))
+        wrong(format!("`{}` is no figure{guess}", shortened(named)))
     })?;
     if !quantity.has(figure) {
-        return Err(wrong(format!(
-            "{limited} has no figure `{}`",
-            figure_text.trim()
-        )));
+        return Err(wrong(format!("{limited} has no figure `{named}`")));
     }
     let (compare, bound_text) = compare(rest)
         .ok_or_else(|| wrong(format!("`{shown}` does not compare by < <= > >= or ==")))?;

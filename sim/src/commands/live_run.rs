@@ -191,15 +191,15 @@ fn staged(
 }
 
 fn stage(result: &RunResult, live: &LiveResult) -> StageResult {
-    let p99 = |name: &str| result.metrics.get(name).map_or(0.0, |metric| metric.p99);
+    let p99 = |name: &str| result.metrics.get(name)?.p99;
     StageResult {
         rate_scale: live.rate_scale,
         users: result.users,
         offered_per_second: live.offered_per_second,
         achieved_per_second: live.achieved_per_second,
-        message_p99: p99("message_latency"),
-        request_p99: p99("request_latency"),
-        delay_p99: live.scheduling_delay.p99,
+        message_p99: p99("message_latency").unwrap_or_default(),
+        request_p99: p99("request_latency").unwrap_or_default(),
+        delay_p99: live.scheduling_delay.p99.unwrap_or_default(),
         verdict: result.verdict,
     }
 }

@@ -111,7 +111,8 @@ impl Distribution {
 
     /// The results, each divided by `unit`.
     pub fn result(&self, unit: f64) -> MetricResult {
-        let percentile = |percent| self.percentile(percent) / unit;
+        let figure = |figure| self.figure(figure, unit);
+        let percentile = |percent| figure(Figure::Percentile(percent));
         MetricResult {
             count: self.count(),
             p50: percentile(50.0),
@@ -119,8 +120,8 @@ impl Distribution {
             p95: percentile(95.0),
             p99: percentile(99.0),
             p999: percentile(99.9),
-            max: self.max() / unit,
-            mean: self.mean() / unit,
+            max: figure(Figure::Max),
+            mean: figure(Figure::Mean),
             unfinished: self.unfinished,
             unserved: self.unserved,
             longest_unserved: self.longest_unserved as f64 / unit,

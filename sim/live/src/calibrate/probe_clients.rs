@@ -204,18 +204,16 @@ impl<'p> ProbeClients<'p> {
     ) -> Measured<(Answered, Span)> {
         let clock = self.pool.net.clock;
         let began = clock.now();
-        let ticket = self.pool.send(0, session, want);
+        let sent = self.pool.send(0, session, want);
         loop {
             let received = self.pool.messages.recv_timeout(PATIENCE);
             let now = clock.now();
             let Ok(received) = received else {
-                self.pool.cancel(ticket);
                 return Err(format!("no answer within {}s", PATIENCE.as_secs()));
             };
-            if let Message::Ended { ticket: of, result } = received.message
-                && of == ticket
+            if let Message::Ended { ticket, result, .. } = received.message
+                && ticket == sent.ticket
             {
-                self.pool.finish(ticket);
                 return Ok((result?, now.since(began)));
             }
         }

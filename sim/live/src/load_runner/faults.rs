@@ -23,7 +23,8 @@ impl LoadRunner<'_, '_> {
         if self.phase != Phase::Safety {
             return;
         }
-        self.timeline
+        self.ran
+            .timeline
             .mark(now.since(START), fault.kind.row().label, None);
         // All others are left out.
         let FaultKind::Clients {
@@ -56,17 +57,14 @@ impl LoadRunner<'_, '_> {
     fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
         client.cut_until = client.cut_until.max(until);
-        let lost: Vec<u64> = client.in_flight.iter().map(|one| one.ticket).collect();
-        for ticket in lost {
-            self.pool.cancel(ticket);
-        }
+        client.in_flight.clear();
         self.break_stream(agent);
     }
 
     /// Ends a client's stream as a broken connection does.
     pub(super) fn break_stream(&mut self, agent: u32) {
         let stream = self.clients[agent as usize].stream.as_ref();
-        if let Some(number) = stream.map(|stream| stream.number) {
+        if let Some(number) = stream.map(|stream| stream.opening.number) {
             self.handle_stream_end(agent, number, None, self.clock.now());
         }
     }
@@ -100,12 +98,7 @@ impl LoadRunner<'_, '_> {
 
     /// Keeps a message for a client whose process is stopped. Returns all other messages.
     pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
-        let agent = match &message {
-            Message::Ended { ticket, .. } => self.pool.client_of(*ticket),
-            Message::Stream { agent, .. } => Some(*agent),
-            Message::Asked(_) | Message::Nemesis(_) => None,
-        };
-        let Some(agent) = agent else {
+        let (Message::Ended { agent, .. } | Message::Stream { agent, .. }) = message else {
             return Some(message);
         };
         let client = &mut self.clients[agent as usize];
@@ -123,7 +116,7 @@ impl LoadRunner<'_, '_> {
         };
         match nemesis.take(output, now) {
             Ok(Some(NemesisLine::Fault(name))) => {
-                self.timeline.mark(now.since(START), &name, None);
+                self.ran.timeline.mark(now.since(START), &name, None);
                 let made = WorldRecord::FaultMade { name: &name };
                 self.metrics.observe_world(now, &made);
             }

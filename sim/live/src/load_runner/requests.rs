@@ -10,6 +10,7 @@ use crate::caller::{Answered, CallerRequest, Message, Session, StreamNews, Timed
 use crate::client::{InFlight, Stream};
 use crate::event::Received;
 use crate::listening::Opening;
+use crate::pool::Sent;
 use crate::reply::{ParsedPage, ParsedReply};
 use crate::target::Protocol;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
@@ -21,7 +22,7 @@ impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
         let now = self.clock.now();
         self.metrics.record_delay(received.at, now);
-        self.steps += 1;
+        self.ran.steps += 1;
         if received.message.is_heard() {
             self.watch.hear(received.at);
         }
@@ -34,7 +35,11 @@ impl LoadRunner<'_, '_> {
         match message {
             Message::Asked(found) => self.hear_of_target(found, now),
             Message::Nemesis(output) => self.hear_nemesis(output, now),
-            Message::Ended { ticket, result } => self.end_request(ticket, result, now),
+            Message::Ended {
+                agent,
+                ticket,
+                result,
+            } => self.end_request(agent, ticket, result, now),
             Message::Stream {
                 agent,
                 stream,
@@ -45,21 +50,26 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Handles the end of a request, if it is still awaited.
-    fn end_request(&mut self, ticket: u64, result: Result<Answered, String>, now: Time) {
-        let agent = self.pool.finish(ticket);
+    fn end_request(
+        &mut self,
+        agent: u32,
+        ticket: u64,
+        result: Result<Answered, String>,
+        now: Time,
+    ) {
         if let Err(why) = &result {
             self.metrics.requests.failed += 1;
             self.last_failure = Some(why.clone());
         }
-        let Some(agent) = agent else {
-            return;
-        };
-        self.metrics.requests.answered += u64::from(result.is_ok());
         let client = &mut self.clients[agent as usize];
-        let call = client.take(|one| one.ticket == ticket);
+        let call = client.take(|one| one.sent.ticket == ticket);
+        let is_it = |reading: &Sent| reading.ticket == ticket;
         let reads = client.stream.as_ref();
-        let reads = reads.filter(|stream| stream.reading == Some(ticket));
-        match (result, call, reads.map(|stream| stream.number)) {
+        let reads = reads.filter(|stream| stream.reading.as_ref().is_some_and(is_it));
+        let reads = reads.map(|stream| stream.opening.number);
+        let is_awaited = call.is_some() || reads.is_some();
+        self.metrics.requests.answered += u64::from(result.is_ok() && is_awaited);
+        match (result, call, reads) {
             (Ok(Answered::Call(reply)), Some(call), _) => self.answer(agent, &call, *reply, now),
             (Ok(Answered::Page(Some(page))), _, Some(_)) => self.read(agent, page, now),
             (Ok(Answered::Page(None)) | Err(_), _, Some(stream)) => {
@@ -96,17 +106,12 @@ impl LoadRunner<'_, '_> {
                 self.handle_growth(agent);
                 self.settle(agent);
             }
+            StreamNews::Pushed(_) | StreamNews::Grew if self.breaks(agent) => {}
             StreamNews::Pushed(event) => {
-                if !self.breaks(agent) {
-                    self.deliver(agent, vec![event], DeliveryPath::Stream, now);
-                    self.settle(agent);
-                }
+                self.deliver(agent, vec![event], DeliveryPath::Stream, now);
+                self.settle(agent);
             }
-            StreamNews::Grew => {
-                if !self.breaks(agent) {
-                    self.handle_growth(agent);
-                }
-            }
+            StreamNews::Grew => self.handle_growth(agent),
             StreamNews::Closed(refusal) => self.handle_stream_end(agent, stream, refusal, now),
         }
     }
@@ -124,7 +129,7 @@ impl LoadRunner<'_, '_> {
 
     fn has_stream(&self, agent: u32, number: u32) -> bool {
         let stream = &self.clients[agent as usize].stream;
-        stream.as_ref().is_some_and(|s| s.number == number)
+        stream.as_ref().is_some_and(|s| s.opening.number == number)
     }
 
     /// Whether the client's stream breaks at this push, by chance.
@@ -145,8 +150,9 @@ impl LoadRunner<'_, '_> {
         now: Time,
     ) {
         if self.has_stream(agent, number) {
-            self.close(agent);
-            let user = &mut self.clients[agent as usize].user;
+            let client = &mut self.clients[agent as usize];
+            client.stream = None;
+            let user = &mut client.user;
             user.handle_stream_closed(now, number, refusal, &mut self.metrics);
             self.settle(agent);
         }
@@ -159,21 +165,21 @@ impl LoadRunner<'_, '_> {
         let Some(stream) = stream.filter(|_| !is_pushed) else {
             return;
         };
-        let Some(inbox) = stream.inbox.clone() else {
+        let Some(inbox) = stream.opening.inbox.clone() else {
             return;
         };
         stream.has_grown = stream.reading.is_some();
         if !stream.has_grown {
-            let (session, after) = (Arc::clone(&stream.session), stream.cursor);
-            let ticket = self.send(agent, &session, CallerRequest::Inbox { inbox, after });
+            let (session, after) = (Arc::clone(&stream.opening.session), stream.cursor);
+            let sent = self.send(agent, &session, CallerRequest::Inbox { inbox, after });
             if let Some(stream) = &mut self.clients[agent as usize].stream {
-                stream.reading = Some(ticket);
+                stream.reading = Some(sent);
             }
         }
     }
 
-    /// Makes a request of a client, and returns its number.
-    fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> u64 {
+    /// Makes a request of a client.
+    fn send(&mut self, agent: u32, session: &Arc<Session>, want: CallerRequest) -> Sent {
         self.metrics.requests.sent += 1;
         self.pool.send(agent, session, want)
     }
@@ -226,22 +232,18 @@ impl LoadRunner<'_, '_> {
         }
     }
 
-    /// Whether a user's timer has moved later since it was scheduled. If so, it is scheduled again.
-    pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
+    /// Whether a user's timer is due. One that has moved later since is scheduled again.
+    pub(super) fn timer_is_due(&mut self, agent: u32, at: Time) -> bool {
         let client = &mut self.clients[agent as usize];
         if client.timer_at != at {
-            return true;
+            return false;
         }
         client.timer_at = Time::MAX;
-        match client.user.poll_timeout() {
-            Some(due) if due > at => {
-                client.timer_at = due;
-                self.at(due, Wakeup::Timer(agent));
-                true
-            }
-            Some(_) => false,
-            None => true,
+        let is_due = client.user.poll_timeout().is_some_and(|due| due <= at);
+        if !is_due {
+            self.settle(agent);
         }
+        is_due
     }
 
     fn act(&mut self, agent: u32, action: Action) {
@@ -277,11 +279,11 @@ impl LoadRunner<'_, '_> {
                     op,
                     room: room.filter(|_| self.pool.net.writer.protocol != Protocol::Http),
                 });
-                let ticket = self.send(agent, &session, want);
+                let sent = self.send(agent, &session, want);
                 self.clients[agent as usize].in_flight.push(InFlight {
                     call,
                     attempt,
-                    ticket,
+                    sent,
                     secret,
                     moves,
                 });
@@ -295,9 +297,7 @@ impl LoadRunner<'_, '_> {
                 ..
             } => self.open(agent, stream, secret, after),
             Action::CloseStream { stream } => {
-                if client.stream.as_ref().is_some_and(|s| s.number == stream) {
-                    self.close(agent);
-                }
+                client.stream.take_if(|open| open.opening.number == stream);
             }
             Action::DropAll { length } => self.drop_all(agent, length),
         }
@@ -307,29 +307,23 @@ impl LoadRunner<'_, '_> {
     fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
         let client = &mut self.clients[agent as usize];
         let is_it = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
-        let Some(one) = client.take(is_it) else {
-            return;
-        };
-        if self.pool.client_of(one.ticket).is_some() {
+        if let Some(one) = client.take(is_it) {
             client.identity(one.secret).session.leave(one.moves);
         }
-        self.pool.cancel(one.ticket);
     }
 
     /// Ends all connections of a client.
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
         let (now, dropped) = (self.clock.now(), NetworkRecord::Disconnected { length });
         self.metrics.observe_network(now, Agent(agent), &dropped);
-        let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
-        for one in lost {
-            self.pool.cancel(one.ticket);
-        }
-        self.close(agent);
+        let client = &mut self.clients[agent as usize];
+        client.in_flight.clear();
+        client.stream = None;
     }
 
     fn open(&mut self, agent: u32, number: u32, secret: u64, after: u64) {
-        self.close(agent);
         let client = &mut self.clients[agent as usize];
+        client.stream = None;
         let identity = client.identity(secret);
         let session = Arc::clone(&identity.session);
         let Some(credentials) = identity.credentials.clone() else {
@@ -338,30 +332,21 @@ impl LoadRunner<'_, '_> {
         if client.cut_until > self.clock.now() {
             return;
         }
-        let task = self.pool.listen(Opening {
+        let opening = Arc::new(Opening {
             agent,
-            stream: number,
+            number,
             slow_until: Arc::clone(&client.slow_until),
             handle: credentials.handle,
-            inbox: credentials.inbox.clone(),
+            inbox: credentials.inbox,
             after,
-            session: Arc::clone(&session),
+            session,
         });
         client.stream = Some(Stream {
-            number,
-            task,
-            inbox: credentials.inbox,
-            session,
+            task: self.pool.listen(Arc::clone(&opening)),
+            opening,
             cursor: after,
             reading: None,
             has_grown: false,
         });
-    }
-
-    pub(super) fn close(&mut self, agent: u32) {
-        let closed = self.clients[agent as usize].stream.take();
-        if let Some(ticket) = closed.and_then(|stream| stream.reading) {
-            self.pool.cancel(ticket);
-        }
     }
 }

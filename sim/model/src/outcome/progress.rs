@@ -1,8 +1,8 @@
 //! The progress of runs, for the live line, and requests to end them early.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_types::Span;
 
@@ -36,11 +36,7 @@ impl Interrupt {
 #[derive(Debug, Default)]
 pub struct Progress {
     interrupt: Interrupt,
-    virtual_us: AtomicU64,
-    users: AtomicU64,
-    steps: AtomicU64,
-    seeds_done: AtomicU64,
-    live: Mutex<Option<LiveNow>>,
+    now: Mutex<ProgressNow>,
 }
 
 /// The state of a live run at one moment.
@@ -90,32 +86,31 @@ impl Progress {
     /// Reports that a world has reached `virtual_time` (from its beginning), with the numbers of
     /// new users and steps since its last report. Every thousand steps or so is enough.
     pub fn advance(&self, virtual_time: Span, more_users: u64, more_steps: u64) {
-        self.virtual_us.store(virtual_time.0, Ordering::Relaxed);
-        self.users.fetch_add(more_users, Ordering::Relaxed);
-        self.steps.fetch_add(more_steps, Ordering::Relaxed);
+        let mut now = self.counters();
+        now.virtual_time = virtual_time;
+        now.users += more_users;
+        now.steps += more_steps;
     }
 
     /// Reports the time and the number of users of a live run.
-    pub fn tell_live(&self, time: Span, users: u64, now: LiveNow) {
-        self.virtual_us.store(time.0, Ordering::Relaxed);
-        self.users.store(users, Ordering::Relaxed);
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    pub fn tell_live(&self, virtual_time: Span, users: u64, live: LiveNow) {
+        let mut now = self.counters();
+        (now.virtual_time, now.users) = (virtual_time, users);
+        now.live = Some(live);
     }
 
     /// Reports a finished seed.
     pub fn finish_seed(&self) {
-        self.seeds_done.fetch_add(1, Ordering::Relaxed);
+        self.counters().seeds_done += 1;
     }
 
     /// The counters now.
     #[must_use]
     pub fn now(&self) -> ProgressNow {
-        ProgressNow {
-            virtual_time: Span(self.virtual_us.load(Ordering::Relaxed)),
-            users: self.users.load(Ordering::Relaxed),
-            steps: self.steps.load(Ordering::Relaxed),
-            seeds_done: self.seeds_done.load(Ordering::Relaxed),
-            live: *self.live.lock().unwrap_or_else(PoisonError::into_inner),
-        }
+        *self.counters()
+    }
+
+    fn counters(&self) -> MutexGuard<'_, ProgressNow> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -96,7 +96,7 @@ pub struct RunResult {
 }
 
 /// The results specific to a run against a live server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveResult {
     /// The server, as the command line named it.
     pub target: String,
@@ -309,17 +309,18 @@ chat_types::listed! {
 
 /// One metric, in milliseconds (`bytes_per_message`: in bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Written", into = "Written")]
+#[serde(default)]
 #[expect(missing_docs, reason = "quantiles are named as everywhere")]
 pub struct MetricResult {
     pub count: u64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p95: f64,
-    pub p99: f64,
-    pub p999: f64,
-    pub max: f64,
-    pub mean: f64,
+    // Without a value there are no quantiles.
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub max: Option<f64>,
+    pub mean: Option<f64>,
     /// The number of waits that were open at the end of the run. They count in all figures above
     /// with the length they had reached.
     pub unfinished: u64,
@@ -328,60 +329,6 @@ pub struct MetricResult {
     pub unserved: u64,
     /// The longest of those.
     pub longest_unserved: f64,
-}
-
-/// A metric as JSON: nothing measured has no quantiles.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-struct Written {
-    count: u64,
-    p50: Option<f64>,
-    p90: Option<f64>,
-    p95: Option<f64>,
-    p99: Option<f64>,
-    p999: Option<f64>,
-    max: Option<f64>,
-    mean: Option<f64>,
-    unfinished: u64,
-    unserved: u64,
-    longest_unserved: f64,
-}
-
-impl From<Written> for MetricResult {
-    fn from(written: Written) -> Self {
-        Self {
-            count: written.count,
-            p50: written.p50.unwrap_or_default(),
-            p90: written.p90.unwrap_or_default(),
-            p95: written.p95.unwrap_or_default(),
-            p99: written.p99.unwrap_or_default(),
-            p999: written.p999.unwrap_or_default(),
-            max: written.max.unwrap_or_default(),
-            mean: written.mean.unwrap_or_default(),
-            unfinished: written.unfinished,
-            unserved: written.unserved,
-            longest_unserved: written.longest_unserved,
-        }
-    }
-}
-
-impl From<MetricResult> for Written {
-    fn from(metric: MetricResult) -> Self {
-        let measured = |figure| (metric.count > 0).then_some(figure);
-        Self {
-            count: metric.count,
-            p50: measured(metric.p50),
-            p90: measured(metric.p90),
-            p95: measured(metric.p95),
-            p99: measured(metric.p99),
-            p999: measured(metric.p999),
-            max: measured(metric.max),
-            mean: measured(metric.mean),
-            unfinished: metric.unfinished,
-            unserved: metric.unserved,
-            longest_unserved: metric.longest_unserved,
-        }
-    }
 }
 
 /// How evenly a resource was shared.

@@ -14,7 +14,7 @@ use crate::user_name::UserName;
 pub const START: Time = Time(0);
 
 /// A finished run of one seed, without its judgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WorldOutcome {
     /// The seed.
     pub seed: u64,
@@ -148,10 +148,8 @@ impl Timeline {
             *mine += theirs;
         }
         self.healed_at = self.healed_at.max(other.healed_at);
-        self.quiet_at = match (self.quiet_at, other.quiet_at) {
-            (Some(mine), Some(theirs)) => Some(mine.max(theirs)),
-            (None, _) | (_, None) => None,
-        };
+        let quiet_at = self.quiet_at.zip(other.quiet_at);
+        self.quiet_at = quiet_at.map(|(mine, theirs)| mine.max(theirs));
         self.ended_at = self.ended_at.max(other.ended_at);
     }
 }

@@ -21,13 +21,13 @@ pub(crate) const FILE: &str = "scenarios/burst.yaml";
 pub(crate) fn metric(p50: f64, p95: f64, p99: f64, max: f64) -> MetricResult {
     MetricResult {
         count: 1_534,
-        p50,
-        p90: (p50 + p95) / 2.0,
-        p95,
-        p99,
-        p999: (p99 + max) / 2.0,
-        max,
-        mean: p50 * 1.5,
+        p50: Some(p50),
+        p90: Some((p50 + p95) / 2.0),
+        p95: Some(p95),
+        p99: Some(p99),
+        p999: Some((p99 + max) / 2.0),
+        max: Some(max),
+        mean: Some(p50 * 1.5),
         ..MetricResult::default()
     }
 }

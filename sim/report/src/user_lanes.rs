@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::diagram::{Band, Fate, Kind, lane_events};
+use crate::diagram::{Band, Event, Fate, Kind, lane_events};
 use sim_model::outcome::{Charts, RunResult, Series};
 use sim_model::plan::Plan;
 use sim_model::run_log::RunLog;
@@ -19,6 +19,8 @@ const EACH: usize = 80;
 /// The lanes of several users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserLanes {
+    /// Labels of events, which refer to them by their places here.
+    pub labels: Vec<String>,
     /// What each user sent, received and experienced.
     pub users: Vec<UserLane>,
     /// Faults. The lane of the server has the number of users.
@@ -41,7 +43,7 @@ pub struct UserLane {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaneEvent(
     Kind,
-    String,
+    usize,
     Fate,
     u64,
     Option<u64>,
@@ -59,42 +61,47 @@ pub fn user_lanes(
 ) -> UserLanes {
     let chosen = choose(series, result, charts);
     let (events, mut bands) = lane_events(plan, log, &chosen);
-    let lane = |user| UserLane {
-        user,
-        events: Vec::new(),
-        left_out: 0,
-    };
-    let mut users: Vec<UserLane> = chosen.into_iter().map(lane).collect();
+    let mut by_lane: Vec<Vec<Event>> = vec![Vec::new(); chosen.len()];
     for event in events.into_iter().filter(|event| !event.idle) {
         // Events of the server alone are in the bands.
-        let Some(lane) = users.get_mut(event.lane) else {
-            continue;
-        };
-        if lane.events.len() == EACH {
-            lane.left_out += 1;
-            continue;
+        if let Some(lane) = by_lane.get_mut(event.lane) {
+            lane.push(event);
         }
-        lane.events.push(LaneEvent(
-            event.kind,
-            event.label,
-            event.fate,
-            event.from_us,
-            event.to_us,
-            event.served_us,
-        ));
     }
-    let mut taken = 0;
-    let fits = |lane: &&UserLane| {
-        taken += lane.events.len();
+    let (mut taken, server) = (0, chosen.len());
+    let fits = |(_, events): &(u32, Vec<Event>)| {
+        taken += events.len().min(EACH);
         taken <= EVENTS
     };
-    let (kept, server) = (users.iter().take_while(fits).count(), users.len());
-    users.truncate(kept);
+    let (mut labels, mut users): (Vec<String>, Vec<UserLane>) = (Vec::new(), Vec::new());
+    for (user, all) in chosen.into_iter().zip(by_lane).take_while(fits) {
+        let left_out = all.len().saturating_sub(EACH) as u64;
+        let mut events = Vec::new();
+        for event in all.into_iter().take(EACH) {
+            let known = labels.iter().position(|label| *label == event.label);
+            let label = known.unwrap_or(labels.len());
+            if label == labels.len() {
+                labels.push(event.label);
+            }
+            let (from, to, served) = (event.from_us, event.to_us, event.served_us);
+            events.push(LaneEvent(event.kind, label, event.fate, from, to, served));
+        }
+        users.push(UserLane {
+            user,
+            events,
+            left_out,
+        });
+    }
+    let kept = users.len();
     bands.retain(|band| band.lane < kept || band.lane == server);
     for band in &mut bands {
         band.lane = band.lane.min(kept);
     }
-    UserLanes { users, bands }
+    UserLanes {
+        labels,
+        users,
+        bands,
+    }
 }
 
 fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {

@@ -6,7 +6,7 @@ function laneOf(run, row, index) {
   const lane = users.findIndex((one) => one.user === index);
   if (lane < 0 || users[lane].events.length === 0) return null;
   const events = users[lane].events.map(([kind, label, fate, from_us, to_us, served_us]) => ({
-    kind, lane: 0, from_us, to_us: to_us ?? undefined, served_us, label, fate, facts: [] }));
+    kind, lane: 0, from_us, to_us: to_us ?? undefined, served_us, label: run.lanes.labels[label], fate, facts: [] }));
   const from_us = events[0].from_us - 1000;
   const to_us = Math.max(...events.map((event) => event.to_us ?? event.from_us)) + 1000;
   const bands = run.lanes.bands.filter((band) => (band.lane === lane || band.lane === users.length) && band.from_us < to_us && band.to_us > from_us);

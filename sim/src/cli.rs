@@ -289,13 +289,9 @@ fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
         return Ok(());
     };
     let count = count.map_or(1, NonZeroU64::get);
-    match first.checked_add(count - 1) {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "--seeds {count} from seed {first} go beyond {}, the largest seed",
-            u64::MAX
-        )),
-    }
+    let most = u64::MAX;
+    let sentence = format!("--seeds {count} from seed {first} go beyond {most}, the largest seed");
+    refuse(first.checked_add(count - 1).is_none(), &sentence)
 }
 
 fn check_run(run: &RunArgs) -> Result<(), String> {

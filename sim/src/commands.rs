@@ -137,7 +137,8 @@ impl Console<'_> {
             }
             output::write(path, &text)
         });
-        self.after(path, written, code)
+        let is_written = self.is_written(path, written);
+        if is_written { code } else { WRONG }
     }
 
     fn write_json(&mut self, path: Option<&Path>, result: &impl Serialize, code: u8) -> u8 {
@@ -145,11 +146,12 @@ impl Console<'_> {
         self.write(path, text, code)
     }
 
-    /// The code after a file was written, or another, and the complaint, if it could not be.
-    fn after(&mut self, path: &Path, written: io::Result<()>, code: u8) -> u8 {
-        let Err(problem) = written else { return code };
-        self.complain(&format!("error: {}\n", cannot_write(path, &problem)));
-        WRONG
+    /// Whether a file was written; complains if not.
+    fn is_written(&mut self, path: &Path, written: io::Result<()>) -> bool {
+        if let Err(problem) = &written {
+            self.complain(&format!("error: {}\n", cannot_write(path, problem)));
+        }
+        written.is_ok()
     }
 
     fn complain_of(&mut self, problem: &ScenarioError) {
@@ -268,14 +270,8 @@ fn run_scenarios(arguments: &RunArgs, console: &mut Console<'_>) -> Result<u8, P
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();
     }
-    let RunArgs {
-        json,
-        junit,
-        report,
-        trace,
-        ..
-    } = arguments;
-    prepare_files(&[json, junit, report, trace], console)?;
+    let (json, report) = (&arguments.json, &arguments.report);
+    prepare_files(&[json, &arguments.junit, report, &arguments.trace], console)?;
     if arguments.live.target.is_some() {
         check_live(arguments.files.iter().zip(&plans), console)?;
     }
@@ -384,9 +380,8 @@ fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Result<Vec<Plan>, P
 fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> Result<(), Problem> {
     let files = files.iter().copied().flatten();
     let files = files.filter(|path| !is_stdout(Some(path)));
-    match files.fold(0, |code, path| {
-        console.after(path, output::prepare(path), code)
-    }) {
+    let unwritable = files.filter(|path| !console.is_written(path, output::prepare(path)));
+    match unwritable.count() {
         0 => Ok(()),
         _ => Err(TOLD),
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant, SystemTime};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::{Term, truncate_str};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sim::cli;
@@ -63,17 +63,6 @@ fn run() -> ExitCode {
     }
     sim_search::panics::silence_caught_panics();
     let began = Instant::now();
-    let mut bar: Option<ProgressBar> = None;
-    let mut live = |line: Option<&str>| match line {
-        Some(line) => bar
-            .get_or_insert_with(live_bar)
-            .set_message(line.to_owned()),
-        None => {
-            if let Some(bar) = bar.take() {
-                bar.finish_and_clear();
-            }
-        }
-    };
     let mut console = Console {
         run: &run_seed,
         also_judge: &|_, _| {},
@@ -83,7 +72,7 @@ fn run() -> ExitCode {
         paint: paint(io::stdout().is_terminal()),
         error_paint: paint(io::stderr().is_terminal()),
         error_columns: columns(),
-        live: &mut live,
+        live: &mut show_live,
         started: SystemTime::now(),
         clock: &|| began.elapsed(),
         interrupt: &Interrupt::of(interrupted),
@@ -115,18 +104,20 @@ fn end_at_interrupt(flag: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// A progress bar, drawn on a terminal only.
-fn live_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+/// Replaces the last line of a terminal at standard error, or erases it.
+fn show_live(line: Option<&str>) {
+    let terminal = Term::stderr();
+    if terminal.is_term() {
+        let line = truncate_str(line.unwrap_or_default(), columns(), "");
+        let shown = terminal.clear_line();
+        // Progress that cannot be shown is no loss.
+        let _ = shown.and_then(|()| terminal.write_str(&line));
     }
 }
 
 /// The columns of the terminal at standard error; without a terminal, as many as any error needs.
 fn columns() -> usize {
-    let size = console::Term::stderr().size_checked();
+    let size = Term::stderr().size_checked();
     size.map_or(usize::MAX, |(_, columns)| columns.into())
 }
 

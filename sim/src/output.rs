@@ -17,10 +17,7 @@ pub fn prepare(path: &Path) -> io::Result<()> {
     if path.is_dir() || path.file_name().is_none() {
         return Err(io::Error::other("is a folder"));
     }
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
+    if let Some(folder) = folder_of(path) {
         if let Some(file) = folder.ancestors().find(|above| above.is_file()) {
             let file = file.display();
             return Err(io::Error::other(format!("{file} is a file, and no folder")));
@@ -34,6 +31,11 @@ pub fn prepare(path: &Path) -> io::Result<()> {
     let partial = partial(path);
     File::create(&partial)?;
     fs::remove_file(&partial)
+}
+
+/// The folder that a path names; none if it is the current one.
+pub(crate) fn folder_of(path: &Path) -> Option<&Path> {
+    path.parent().filter(|folder| *folder != Path::new(""))
 }
 
 /// Writes a file, and makes its folder.

@@ -8,8 +8,7 @@ use super::figures::title;
 use super::line::{INDENT, Line, Style, fit, page, paragraph};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use crate::server_comparison::{
-    LoadStage, METRICS, MetricDifference, NOT_IN_IT, QUANTILES, ServerComparison, ServerRun,
-    quantiles,
+    LoadStage, METRICS, MetricDifference, NOT_IN_IT, QUANTILES, ServerComparison,
 };
 use sim_model::outcome::Calibration;
 
@@ -26,11 +25,9 @@ pub struct CalibrationReport {
     pub exit_code: u8,
 }
 
-/// The end of the column of loads, and the width of a quantile's three columns.
+/// The end of the column of loads, and of the three columns of each quantile.
 const LOAD: usize = 6;
-const GROUP: usize = 24;
-/// The ends of these three columns, from the beginning of the group.
-const OF_GROUP: [usize; 3] = [9, 17, 24];
+const QUANTILE: [[usize; 3]; 3] = [[15, 23, 30], [39, 47, 54], [63, 71, 78]];
 
 /// The ends of the columns of rates.
 const RATES: [usize; 7] = [16, 24, 35, 43, 54, 62, 70];
@@ -42,8 +39,7 @@ pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
         return String::new();
     };
     let measured = &done.measured;
-    let head = Line::new()
-        .with(Style::Strong, &fit(&sides.scenario, 40))
+    let head = Line::styled(Style::Strong, &fit(&sides.scenario, 40))
         .text(&format!(" · seed {} · virtual beside live", sides.seed));
     let (target, protocol) = (&measured.target, &measured.protocol);
     let words = format!("live at {target} by {protocol}; the ratio is live over virtual");
@@ -72,12 +68,10 @@ fn load(scale: &LoadStage) -> String {
 
 /// One metric over all loads.
 fn durations(sides: &ServerComparison, metric: &str) -> Vec<Line> {
-    let mut heading = Line::new().with(Style::Strong, &title(metric).to_uppercase());
+    let mut heading = Line::styled(Style::Strong, &title(metric).to_uppercase());
     let mut columns = Line::new().right(Style::Faint, "load", LOAD);
-    for (at, quantile) in QUANTILES.into_iter().enumerate() {
-        let begin = LOAD + GROUP * at;
-        heading = heading.right(Style::Faint, quantile, begin + OF_GROUP[1]);
-        let ends = OF_GROUP.map(|end| begin + end);
+    for (quantile, ends) in QUANTILES.into_iter().zip(QUANTILE) {
+        heading = heading.right(Style::Faint, quantile, ends[1]);
         columns = columns.cells(Style::Faint, ["virtual", "live", "ratio"], ends);
     }
     let rows = sides.scales.iter().map(|scale| row(scale, metric));
@@ -85,18 +79,15 @@ fn durations(sides: &ServerComparison, metric: &str) -> Vec<Line> {
 }
 
 fn row(scale: &LoadStage, metric: &str) -> Line {
-    let of = |side: &ServerRun| side.metrics.get(metric).map(quantiles);
-    let (simulated, live) = (of(&scale.simulated), of(&scale.live));
+    let [simulated, live] = [&scale.simulated, &scale.live].map(|side| side.quantiles(metric));
     let ratios = scale.ratios.get(metric);
     let mut line = Line::new().right(Style::Plain, &load(scale), LOAD);
-    for at in 0..QUANTILES.len() {
-        let span = |of: &Option<[f64; 3]>| of.map_or("–".to_owned(), |all| milliseconds(all[at]));
+    for (at, ends) in QUANTILE.into_iter().enumerate() {
+        let span = |of: Option<[f64; 3]>| of.map_or("–".to_owned(), |all| milliseconds(all[at]));
         let ratio = ratios.and_then(|ratios| ratios[at]);
-        let begin = LOAD + GROUP * at;
-        let both = [span(&simulated), span(&live)];
         line = line
-            .cells(Style::Plain, both, OF_GROUP.map(|end| begin + end))
-            .right(Style::Strong, &times(ratio), begin + OF_GROUP[2]);
+            .cells(Style::Plain, [span(simulated), span(live)], ends)
+            .right(Style::Strong, &times(ratio), ends[2]);
     }
     line
 }
@@ -113,14 +104,11 @@ fn times(ratio: Option<f64>) -> String {
 /// The users, and the offered and answered calls per second.
 fn rates(sides: &ServerComparison) -> Vec<Line> {
     let groups = ["users", "offered/s", "answered/s"];
-    let heading = Line::new().with(Style::Strong, "RATES");
+    let heading = Line::styled(Style::Strong, "RATES");
     let heading = heading.cells(Style::Faint, groups, [24, 43, 62]);
     let names = ["virtual", "live"].into_iter().cycle().take(6);
-    let columns = Line::new().right(Style::Faint, "load", LOAD).cells(
-        Style::Faint,
-        names.chain(["ratio"]),
-        RATES,
-    );
+    let columns = Line::new().right(Style::Faint, "load", LOAD);
+    let columns = columns.cells(Style::Faint, names.chain(["ratio"]), RATES);
     let rows = sides.scales.iter().map(|scale| {
         let (simulated, live) = (&scale.simulated, &scale.live);
         let ratio = live.achieved_per_second / simulated.achieved_per_second;
@@ -177,7 +165,7 @@ fn closing(sides: &ServerComparison, exit_code: u8) -> Line {
     };
     let loads = plural(sides.scales.len() as u64, "load");
     let words = format!(" · {loads} in two worlds · exit {exit_code}");
-    Line::new().with(style, word).text(&words)
+    Line::styled(style, word).text(&words)
 }
 
 #[cfg(test)]
@@ -189,6 +177,7 @@ mod tests {
     use super::*;
     use crate::Detail;
     use crate::line::Paint;
+    use crate::server_comparison::ServerRun;
     use crate::tests::samples;
     use sim_model::outcome::{
         CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,

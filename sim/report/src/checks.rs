@@ -69,7 +69,7 @@ pub(super) fn of_standing(result: &RunResult, wanted: Standing) -> Vec<(&str, Pr
 
 /// A table of these properties, with a line for each.
 pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Vec<Line> {
-    let heading = Line::new().with(Style::Strong, "PROPERTY");
+    let heading = Line::styled(Style::Strong, "PROPERTY");
     let mut lines = vec![heading.right(Style::Faint, "checks", 40)];
     let known = PROPERTIES.iter();
     for (name, result) in known.filter_map(|name| Some((*name, *all.get(name)?))) {
@@ -80,7 +80,7 @@ pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Ve
                 (Style::Faint, "–", idle.name().to_owned())
             }
         };
-        let line = Line::new().with(style, mark).text(&format!(" {name}"));
+        let line = Line::styled(style, mark).text(&format!(" {name}"));
         lines.push(line.right(Style::Plain, &value, 40));
     }
     lines
@@ -104,7 +104,7 @@ pub(super) fn checks(result: &RunResult, detail: Detail) -> Vec<Line> {
             .iter()
             .map(|cell| 2 + cell.name.width() + 1 + cell.value.width());
         let width = widths.max().unwrap_or(0).clamp(CELL, 38);
-        let mut heading = Line::new().with(Style::Strong, title);
+        let mut heading = Line::styled(Style::Strong, title);
         if class == Class::Safety {
             let heads = ["checks"; 2].into_iter().take(cells.len());
             heading = heading.cells(Style::Faint, heads, [width, width * 2 + GAP]);

@@ -102,7 +102,7 @@ impl Compared {
     /// Whether nothing differs by more than the noise.
     #[must_use]
     pub fn is_same(&self) -> bool {
-        self.differences.is_empty() && self.wall.is_none_or(|wall| wall.change.is_none())
+        self.changes().next().is_none()
     }
 
     /// All changes.
@@ -172,9 +172,9 @@ pub enum Regressions {
 pub fn compare(before: &Results, after: &Results, noise: f64) -> Comparison {
     let simulators = [before, after].map(|results| results.simulator.clone());
     let (before, after) = (&before.runs[..], &after.runs[..]);
-    let has = |runs: &[RunResult], name: &str| runs.iter().any(|run| run.scenario == name);
     let only = |here: &[RunResult], there: &[RunResult]| -> Vec<String> {
-        let missing = here.iter().filter(|run| !has(there, &run.scenario));
+        let is_only = |run: &&RunResult| there.iter().all(|other| other.scenario != run.scenario);
+        let missing = here.iter().filter(is_only);
         missing.map(|run| run.scenario.clone()).collect()
     };
     let both = before.iter().filter_map(|run| {
@@ -205,29 +205,23 @@ fn compare_runs(before: &RunResult, after: &RunResult, noise: f64) -> Compared {
     let comparable = |figure: &&Figure| {
         is_whole || matches!(figure.direction, Direction::Held(_) | Direction::Verdict)
     };
-    for figure in old.iter().filter(comparable) {
-        let other = new.iter().find(|other| other.name == figure.name);
-        differences.extend(difference(figure, Some(figure), other));
-    }
-    for figure in new.iter().filter(comparable) {
-        if !old.iter().any(|other| other.name == figure.name) {
-            differences.extend(difference(figure, None, Some(figure)));
-        }
-    }
+    let is_new = |figure: &&Figure| old.iter().all(|other| other.name != figure.name);
+    let all = old.iter().chain(new.iter().filter(is_new));
+    let all = all.filter(comparable);
+    differences.extend(all.filter_map(|figure| difference(figure, &old, &new)));
     differences.sort_by_key(|one| one.change);
     compared
 }
 
-fn difference(
-    figure: &Figure,
-    before: Option<&Figure>,
-    after: Option<&Figure>,
-) -> Option<Difference> {
-    let (before, after) = (before.map(|f| &f.amount), after.map(|f| &f.amount));
+fn difference(figure: &Figure, old: &[Figure], new: &[Figure]) -> Option<Difference> {
+    let [before, after] = [old, new].map(|run| {
+        let same = run.iter().find(|one| one.name == figure.name);
+        same.map(|one| &one.amount)
+    });
     if before == after {
         return None;
     }
-    let rank = |amount: Option<&Amount>| amount.and_then(|amount| figure.direction.badness(amount));
+    let rank = |amount: Option<&Amount>| figure.direction.badness(amount?);
     let change = match (rank(before), rank(after)) {
         (Some(old), Some(new)) if new > old => Change::Worse,
         // A point that is newly reached shows another run, and not a better one.
@@ -257,15 +251,14 @@ fn wall(before: &RunResult, after: &RunResult, noise: f64) -> Option<Wall> {
         |run: &RunResult| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
     let (before, after) = (pace(before)?, pace(after)?);
     let beyond = (after - before).abs() > noise * before.max(after);
-    let slower = after < before;
+    let change = match after < before {
+        true => Change::Worse,
+        false => Change::Better,
+    };
     Some(Wall {
         before,
         after,
-        change: beyond.then_some(if slower {
-            Change::Worse
-        } else {
-            Change::Better
-        }),
+        change: beyond.then_some(change),
     })
 }
 

@@ -26,13 +26,13 @@ pub fn compared(
     view: &View<'_>,
 ) -> String {
     let files = format!("{} → {}", fit(before, 30), fit(after, 30));
-    let head = Line::new().with(Style::Strong, "compare ").text(&files);
+    let head = Line::styled(Style::Strong, "compare ").text(&files);
     let [old, new] = &found.simulators;
     let simulators = match old == new {
         true => format!("both by {}", simulator(old)),
         false => format!("by {} → {}", simulator(old), simulator(new)),
     };
-    let simulators = Line::new().with(Style::Faint, &fit(&simulators, 80));
+    let simulators = Line::styled(Style::Faint, &simulators);
     let mut blocks = vec![vec![head, simulators]];
     let scenarios = found.scenarios.iter();
     blocks.extend(scenarios.map(|scenario| one(scenario, found.noise)));
@@ -46,7 +46,7 @@ pub fn compared(
 }
 
 fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
-    let head = Line::new().with(Style::Strong, &fit(&scenario.scenario, 40));
+    let head = Line::styled(Style::Strong, &fit(&scenario.scenario, 40));
     let [before, after] = scenario.seeds.map(|(first, many)| seeds(first, many));
     let seeds = match before == after {
         true => before.clone(),
@@ -67,7 +67,7 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
     let (shown, rest): (Vec<_>, Vec<_>) =
         scenario.differences.iter().partition(|one| is_shown(one));
     if !shown.is_empty() {
-        let heading = Line::new().with(Style::Faint, "figure");
+        let heading = Line::styled(Style::Faint, "figure");
         lines.push(heading.cells(Style::Faint, ["before", "after"], [BEFORE, AFTER]));
     }
     lines.extend(shown.into_iter().map(difference));
@@ -76,7 +76,7 @@ fn one(scenario: &Compared, noise: f64) -> Vec<Line> {
         let words = format!(
             "{counted} of checks and reached points, of which no change is better or worse"
         );
-        lines.push(Line::new().with(Style::Faint, &words));
+        lines.push(Line::styled(Style::Faint, &words));
     }
     lines.extend(scenario.wall.map(|wall| speed(wall, noise)));
     lines
@@ -177,7 +177,7 @@ fn closing(found: &Comparison, exit_code: u8) -> Line {
     if found.is_same() {
         let scenarios = plural(found.scenarios.len() as u64, "scenario");
         let words = format!(" · {scenarios}{end}");
-        return Line::new().with(Style::Good, "same").text(&words);
+        return Line::styled(Style::Good, "same").text(&words);
     }
     let [worse, better, neither] =
         [Change::Worse, Change::Better, Change::Different].map(|change| found.count(change));
@@ -186,9 +186,7 @@ fn closing(found: &Comparison, exit_code: u8) -> Line {
     let lacking = (lacking > 0).then(|| plural(lacking, "scenario"));
     let lacking = told(" · ", lacking, " in one only");
     let (better, neither) = (count(better), count(neither));
-    Line::new()
-        .with(style, &format!("{} worse", count(worse)))
-        .text(&format!(
-            " · {better} better · {neither} neither{lacking}{end}"
-        ))
+    Line::styled(style, &format!("{} worse", count(worse))).text(&format!(
+        " · {better} better · {neither} neither{lacking}{end}"
+    ))
 }

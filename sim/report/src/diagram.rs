@@ -50,8 +50,9 @@ pub struct Diagram {
     pub events: Vec<Event>,
     /// Faults that last for a while.
     pub bands: Vec<Band>,
-    /// Instants that affect all lanes.
-    pub rules: Vec<Rule>,
+    /// When all faults had healed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub healed_us: Option<u64>,
     /// What is left out, in sentences.
     pub left_out: Vec<String>,
 }
@@ -207,17 +208,8 @@ pub struct Band {
     pub label: String,
 }
 
-/// An instant that affects all lanes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rule {
-    /// The time.
-    pub at_us: u64,
-    /// A short description.
-    pub label: String,
-}
-
-/// Draws the run of one seed of a plan in which this violation was found. `None` if no participant was
-/// active in the run.
+/// Draws the run of one seed of a plan in which this violation was found, or what is shown in its
+/// place. `None` if no participant was active in the run.
 #[must_use]
 pub fn diagram(
     plan: &Plan,
@@ -227,12 +219,17 @@ pub fn diagram(
 ) -> Option<Diagram> {
     let selection = LaneSelector::of(log, violation).choose()?;
     let plan = plan.of_seed(seed);
-    let mut diagram = LaneDrawing::of(&plan, log, &selection, false).into_diagram();
+    let mut diagram = LaneDrawing::of(&plan, log, &selection).into_diagram();
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
     diagram.detail.clone_from(&violation.detail);
     diagram.marks = fact_marks(&diagram, &violation.subject);
+    if matches!(of, Shown::Followed | Shown::Slowest) {
+        for event in &mut diagram.events {
+            event.blamed = false;
+        }
+    }
     Some(diagram)
 }
 
@@ -258,16 +255,7 @@ pub fn slowest(
             ..Subject::default()
         },
     };
-    let drawn = diagram(plan, (series.seed, log), &longest, Shown::Slowest);
-    drawn.map(without_violation)
-}
-
-fn without_violation(mut diagram: Diagram) -> Diagram {
-    diagram.rules.retain(|rule| rule.label != VIOLATION);
-    for event in &mut diagram.events {
-        event.blamed = false;
-    }
-    diagram
+    diagram(plan, (series.seed, log), &longest, Shown::Slowest)
 }
 
 /// Draws what one user did and received until the end of the run. `None` for a room, and if no such
@@ -286,27 +274,21 @@ pub fn followed(plan: &Plan, (seed, log): (u64, &RunLog), follow: &Follow) -> Op
         detail: format!("What {} did and received", UserName::new(Some(user), name)),
         ..Violation::default()
     };
-    let drawn = diagram(plan, (seed, log), &whole, Shown::Followed);
-    drawn.map(without_violation)
+    diagram(plan, (seed, log), &whole, Shown::Followed)
 }
 
-/// The label of the rule at a violation.
-const VIOLATION: &str = "violation";
-
-/// The events and faults of these participants, each with the number of its lane in their order. The
-/// server has the number of participants.
-pub(crate) fn lane_events(
-    plan: &Plan,
-    log: &RunLog,
-    users: Vec<(Agent, String)>,
-) -> (Vec<Event>, Vec<Band>) {
-    let lane = |(agent, name)| (agent, Lane::new(name, String::new(), Role::Bystander));
+/// The events and faults of these clients, each with the number of its lane in their order. The
+/// server has the number of clients.
+pub(crate) fn lane_events(plan: &Plan, log: &RunLog, clients: &[u32]) -> (Vec<Event>, Vec<Band>) {
+    let unnamed = Lane::new(String::new(), String::new(), Role::Bystander);
+    let lanes = clients.iter().map(|agent| (Agent(*agent), unnamed.clone()));
     let selection = LaneSelection {
-        lanes: users.into_iter().map(lane).collect(),
+        lanes: lanes.collect(),
+        server: clients.len(),
         violation: Span(u64::MAX),
         ..LaneSelection::default()
     };
-    LaneDrawing::of(plan, log, &selection, true).into_events()
+    LaneDrawing::of(plan, log, &selection).into_events()
 }
 
 fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {

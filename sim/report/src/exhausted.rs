@@ -39,7 +39,7 @@ pub fn exhausted(found: &Exhausted, view: &View<'_>) -> String {
 
 fn head(found: &Exhausted, view: &View<'_>) -> Line {
     let faults = plural(found.faults.into(), "fault");
-    Line::new().with(Style::Strong, "exhaust").text(&format!(
+    Line::styled(Style::Strong, "exhaust").text(&format!(
         " · {} users, depth {}, {faults} · sim {}",
         found.users, found.depth, view.version
     ))
@@ -48,7 +48,7 @@ fn head(found: &Exhausted, view: &View<'_>) -> Line {
 fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line> {
     let property = path.property();
     let steps = plural(path.steps.len() as u64, "step");
-    let mut lines = vec![Line::new().with(Style::Bad, "FAIL ").text(&format!(
+    let mut lines = vec![Line::styled(Style::Bad, "FAIL ").text(&format!(
         "{property} · {} · {steps} · sim {}",
         world.world, view.version
     ))];
@@ -57,7 +57,7 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
     let who = path.users.iter().flatten().zip('a'..);
     let who = who.map(|(user, letter)| format!("{letter} is {user}"));
     let who = format!("({})", who.collect::<Vec<_>>().join(", "));
-    lines.push(Line::new().with(Style::Strong, "WHAT HAPPENS ").text(&who));
+    lines.push(Line::styled(Style::Strong, "WHAT HAPPENS ").text(&who));
     for (number, step) in path.steps.iter().enumerate() {
         let line = Line::new()
             .right(Style::Faint, &(number + 1).to_string(), 3)
@@ -75,7 +75,7 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
     lines.push(Line::new());
     match &path.scenario {
         Some(file) => lines.extend(command_lines("repeat", &run_command(file), INDENT)),
-        None => lines.push(Line::new().with(
+        None => lines.push(Line::styled(
             Style::Faint,
             "As a scenario it does not show: there is no file to repeat it by.",
         )),
@@ -84,7 +84,7 @@ fn failure(world: &Searched, path: &Counterexample, view: &View<'_>) -> Vec<Line
 }
 
 fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
-    let heading = Line::new().with(Style::Strong, "WORLD");
+    let heading = Line::styled(Style::Strong, "WORLD");
     let mut lines = vec![heading.cells(Style::Faint, HEADS, COLUMNS)];
     for world in &found.worlds {
         let cells = [

@@ -79,7 +79,7 @@ fn again(run: &ExplorationReport<'_>, trial: &Trial) -> String {
 
 fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {
     let scenarios = plural(run.files.len() as u64, "scenario");
-    Line::new().with(Style::Strong, "explore").text(&format!(
+    Line::styled(Style::Strong, "explore").text(&format!(
         " · {scenarios} · {} from {} · sim {}",
         plural(run.found.tried, "seed"),
         run.found.first,
@@ -94,8 +94,7 @@ fn scenario<'a>(run: &'a ExplorationReport<'_>, trial: &Trial) -> &'a str {
 fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
     let trial = &failure.trial;
     let (name, seed, tried) = (scenario(run, trial), trial.seed, count(trial.index + 1));
-    let head = Line::new()
-        .with(Style::Bad, "FAIL")
+    let head = Line::styled(Style::Bad, "FAIL")
         .with(Style::Strong, &format!(" {}", failure.property))
         .text(&format!(" · {name} · seed {seed} · number {tried} tried"));
     let mut lines = vec![head];
@@ -134,7 +133,7 @@ fn figure(seek: Seek, worst: &Worst) -> String {
 
 fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
     let title = format!("worst {}", hunted.seek.name());
-    let mut lines = vec![Line::new().with(Style::Strong, &title)];
+    let mut lines = vec![Line::styled(Style::Strong, &title)];
     if hunted.worst.is_empty() {
         lines.push(Line::plain("none: nobody waited, or nobody was overtaken"));
     }
@@ -142,7 +141,7 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
         let user = told(" · ", worst.user, "");
         lines.push(Line::new());
         let whose = format!(" · {} · seed {}{user}", scenario(run, trial), trial.seed);
-        let line = Line::new().with(Style::Strong, &figure(hunted.seek, worst));
+        let line = Line::styled(Style::Strong, &figure(hunted.seek, worst));
         lines.push(line.text(&whose));
         lines.extend(flow("drew", drew, " · ", INDENT));
         let again = format!("{} --seek {}", again(run, trial), hunted.seek.name());
@@ -167,8 +166,7 @@ fn unreached(found: &ExplorationResult) -> Vec<Line> {
     if found.unreached.is_empty() {
         return vec![Line::plain("reached   every sometimes point")];
     }
-    let never: Vec<String> = found.unreached.iter().copied().map(str::to_owned).collect();
-    flow("unreached", &never, ", ", INDENT)
+    flow("unreached", &found.unreached, ", ", INDENT)
 }
 
 fn end(run: &ExplorationReport<'_>) -> Line {

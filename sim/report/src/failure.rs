@@ -18,8 +18,7 @@ pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
     let what = fit(&what_failed(run), 40);
     let rest = format!(" · {} · sim {}", failing_seed(run), view.version);
     let taken = "FAIL  · ".width() + what.width() + rest.width();
-    let title = Line::new()
-        .with(Style::Bad, "FAIL ")
+    let title = Line::styled(Style::Bad, "FAIL ")
         .with(Style::Strong, &what)
         .text(" · ")
         .with(Style::Strong, &name(run, taken.min(PAGE - 12)))
@@ -182,13 +181,10 @@ fn claims(run: &FinishedRun) -> Vec<String> {
         }
     }
     let mut claims = vec![properties + "."];
+    let (thresholds, points) = (result.thresholds.len(), run.plan.expect_sometimes.len());
     for (number, what, how) in [
-        (result.thresholds.len() as u64, "threshold", "met"),
-        (
-            run.plan.expect_sometimes.len() as u64,
-            "expected point",
-            "reached",
-        ),
+        (thresholds as u64, "threshold", "met"),
+        (points as u64, "expected point", "reached"),
     ] {
         if number > 0 {
             let was = if number == 1 { "was" } else { "were" };

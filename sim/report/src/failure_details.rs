@@ -8,7 +8,7 @@ use super::line::{INDENT, Line, Style, paragraph, paragraphs};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
 use super::{FailureExcerpt, FinishedRun};
-use sim_model::outcome::{FailingSeed, Point, RunResult, is_judged, is_silent};
+use sim_model::outcome::{FailingSeed, Point, RunResult, Violation, is_judged, is_silent};
 
 /// The most failing seeds that are listed.
 const SEEDS: usize = 8;
@@ -25,7 +25,7 @@ pub(super) fn rerun_words(excerpt: &FailureExcerpt) -> String {
 pub(super) fn rerun(run: &FinishedRun) -> Option<Line> {
     let excerpt = run.excerpt.as_ref().filter(|_| run.shrunk.is_none())?;
     let style = excerpt.other_hash.map_or(Style::Plain, |_| Style::Bad);
-    Some(Line::new().with(style, &rerun_words(excerpt)))
+    Some(Line::styled(style, &rerun_words(excerpt)))
 }
 
 /// Failures besides the one that the page is about.
@@ -61,15 +61,11 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
 /// The number of violations of each property, without the one that the page is about.
 fn violations_by_property(run: &FinishedRun) -> BTreeMap<&str, u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for violation in &run.result().violations {
+    let headline = run.headline();
+    let is_other = |one: &&Violation| headline.is_none_or(|first| !std::ptr::eq(first, *one));
+    for violation in run.result().violations.iter().filter(is_other) {
         *counts.entry(violation.property.as_str()).or_default() += 1;
     }
-    if let Some(headline) = run.headline()
-        && let Some(n) = counts.get_mut(headline.property.as_str())
-    {
-        *n -= 1;
-    }
-    counts.retain(|_, n| *n > 0);
     counts
 }
 
@@ -169,20 +165,16 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
     if result.live.is_some() && all.is_empty() {
         all.push("more users: a higher --rate-scale".to_owned());
     }
-    let mut lines = paragraphs("try", &all, INDENT);
     // No number of seeds helps against a limit or gives a lone user a partner, and a live run has one
     // seed.
     let is_lone = result.users <= result.seeds;
     if result.live.is_some() || is_lone || (unreached.is_empty() && !all.is_empty()) {
-        return lines;
+        return paragraphs("try", &all, INDENT);
     }
-    let (label, words) = match lines.is_empty() {
-        true => ("try", "more seeds:"),
-        false => ("", "or more seeds:"),
-    };
+    let or = if all.is_empty() { "" } else { "or " };
+    all.push(format!("{or}more seeds:"));
     let command = more_seeds_command(&run.file, run.result());
-    let line = Line::new().with(Style::Faint, label);
-    lines.push(line.pad(INDENT).text(words));
+    let mut lines = paragraphs("try", &all, INDENT);
     lines.extend(command_lines("", &command, INDENT));
     lines
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style, fit};
-use super::numbers::{count, figure, milliseconds, plural, short};
+use super::numbers::{count, figure, milliseconds, plural, short, told};
 use super::{Detail, FinishedRun};
 use sim_model::outcome::{
     BriefResult, FairnessResult, GroupResult, LeastServed, MetricResult, RoomResult, RunResult,
@@ -76,7 +76,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
         return lines;
     }
     let world = result.live.as_ref().map_or(" (virtual)", |_| " (live)");
-    let heading = Line::new().with(Style::Strong, "FIGURES").text(world);
+    let heading = Line::styled(Style::Strong, "FIGURES").text(world);
     let mut heading = heading.cells(Style::Faint, ["p50", "p95", "p99", "max"], COLUMNS);
     if !result.thresholds.is_empty() {
         heading = heading.pad(THRESHOLDS).with(Style::Faint, "threshold");
@@ -100,21 +100,11 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     let wanted = ALWAYS.contains(&name) || detail == Detail::Verbose;
     let mut lines = Vec::new();
     if !thresholds.is_empty() || wanted && seen {
-        let line = Line::plain(&fit(&title(name), 17));
-        lines = match (metric, fairness) {
-            (Some(metric), _) => {
-                with_thresholds(metric_columns(line, name, metric), &thresholds, true)
-            }
-            (None, Some(fairness)) => {
-                let line = line.right(Style::Plain, &shares(fairness), COLUMNS[3]);
-                with_thresholds(line, &thresholds, true)
-            }
-            (None, None) => with_thresholds(line, &thresholds, false),
-        };
+        let label = fit(&title(name), 17);
+        lines = row(&label, name, metric, fairness, &thresholds);
         let remarks = remarks(metric, fairness).join(" · ");
         if !remarks.is_empty() {
-            let words = fit(&remarks, PAGE - 2);
-            lines.push(Line::new().text("  ").with(Style::Warn, &words));
+            lines.push(Line::plain("  ").with(Style::Warn, &remarks));
         }
     }
     // The thresholds of one persona follow one another.
@@ -129,16 +119,10 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
         let mut groups = result.groups.personas.iter();
         let group = groups.find(|group| group.name == persona);
         let metric = group.and_then(|group| group.metrics.get(name));
-        let line = Line::plain(&format!("  {}", fit(persona, 15)));
-        let line = metric.map_or(line.clone(), |metric| metric_columns(line, name, metric));
-        lines.extend(with_thresholds(line, &of(Some(persona)), metric.is_some()));
+        let label = format!("  {}", fit(persona, 15));
+        lines.extend(row(&label, name, metric, None, &of(Some(persona))));
     }
     lines
-}
-
-fn metric_columns(line: Line, name: &str, metric: &MetricResult) -> Line {
-    let [p50, _, p95, p99, _, max, _] = of_metric(name, metric);
-    line.cells(Style::Plain, [p50, p95, p99, max], COLUMNS)
 }
 
 /// `jain 0.91 · 5 to 30 · mean 26`
@@ -191,10 +175,26 @@ fn remarks(metric: Option<&MetricResult>, fairness: Option<&FairnessResult>) -> 
     remarks
 }
 
-/// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside
-/// every threshold whose row has no figures (`shown` is false).
-fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> Vec<Line> {
-    let mut lines = vec![line];
+/// The figures of a metric behind a label, with its thresholds. The measured value is shown beside a
+/// missed threshold, and beside every threshold whose row has no figures.
+fn row(
+    label: &str,
+    name: &str,
+    metric: Option<&MetricResult>,
+    fairness: Option<&FairnessResult>,
+    thresholds: &[&ThresholdResult],
+) -> Vec<Line> {
+    let line = Line::plain(label);
+    let mut line = match (metric, fairness) {
+        (Some(metric), _) => {
+            let [p50, _, p95, p99, _, max, _] = of_metric(name, metric);
+            line.cells(Style::Plain, [p50, p95, p99, max], COLUMNS)
+        }
+        (None, Some(fairness)) => line.right(Style::Plain, &shares(fairness), COLUMNS[3]),
+        (None, None) => line,
+    };
+    let is_bare = metric.is_none() && fairness.is_none();
+    let mut lines = Vec::new();
     for threshold in thresholds {
         let expression: String = threshold.expression.split_whitespace().collect();
         let (style, mark) = match threshold.met {
@@ -202,27 +202,19 @@ fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> 
             Some(false) => (Style::Bad, "✗"),
             None => (Style::Warn, "–"),
         };
-        let value = if threshold.met == Some(true) && shown {
-            String::new()
-        } else {
-            fit(&format!(" {}", measured(threshold)), 14)
-        };
+        let is_told = is_bare || threshold.met != Some(true);
+        let value = told(" ", is_told.then(|| measured(threshold)), "");
+        let value = fit(&value, 14);
         let room = PAGE - THRESHOLDS - 2 - value.width();
         let expression = fit(&expression, room);
         let width = expression.width() + 2 + value.width();
-        let Some(mut last) = lines.pop() else { break };
-        if last.width() > THRESHOLDS && last.width() + 1 + width > PAGE {
-            lines.push(last);
-            last = Line::new();
+        if line.width() > THRESHOLDS && line.width() + 1 + width > PAGE {
+            lines.push(std::mem::take(&mut line));
         }
-        last = last.pad(THRESHOLDS);
-        lines.push(
-            last.text(&expression)
-                .text(" ")
-                .with(style, mark)
-                .text(&value),
-        );
+        line = line.pad(THRESHOLDS).text(&expression).text(" ");
+        line = line.with(style, mark).text(&value);
     }
+    lines.push(line);
     lines
 }
 
@@ -233,7 +225,7 @@ pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     }
     let columns = || (0..8).map(|i| 24 + 8 * i);
     let names = ["count", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
-    let heading = Line::new().with(Style::Strong, "METRICS");
+    let heading = Line::styled(Style::Strong, "METRICS");
     let rows = result.metrics.iter().map(|(name, metric)| {
         let values = of_metric(name, metric);
         let cells = [short_count(metric.count)].into_iter().chain(values);
@@ -265,14 +257,8 @@ pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail != Detail::Verbose {
         return Vec::new();
     }
-    let group = |group: &GroupResult| {
-        let rows = rows_of(&group.metrics, group.refused, of_group);
-        (group.name.clone(), rows)
-    };
-    let room = |room: &RoomResult| {
-        let rows = rows_of(&room.metrics, room.refused, brief);
-        (room.name.clone(), rows)
-    };
+    let group = |one: &GroupResult| rows_of(&one.name, &one.metrics, one.refused, of_group);
+    let room = |one: &RoomResult| rows_of(&one.name, &one.metrics, one.refused, brief);
     let groups = &result.groups;
     let quantiles = ["count", "p50", "p95", "p99", "max"];
     let (personas, phases) = (&groups.personas, &groups.phases);
@@ -286,14 +272,15 @@ pub(super) fn grouped(result: &RunResult, detail: Detail) -> Vec<Line> {
 }
 
 fn rows_of<M>(
+    group: &str,
     metrics: &BTreeMap<String, M>,
     refused: u64,
     values: fn(&str, &M) -> Vec<String>,
-) -> Vec<Row> {
+) -> (String, Vec<Row>) {
     let metrics = metrics.iter();
     let metrics = metrics.map(|(name, metric)| (title(name), values(name, metric)));
     let refused = (refused > 0).then(|| ("refused".to_owned(), vec![count(refused)]));
-    metrics.chain(refused).collect()
+    (group.to_owned(), metrics.chain(refused).collect())
 }
 
 fn of_group(name: &str, metric: &MetricResult) -> Vec<String> {
@@ -321,7 +308,7 @@ fn table(
         }
     }
     if !lines.is_empty() {
-        let heading = Line::new().with(Style::Strong, name);
+        let heading = Line::styled(Style::Strong, name);
         lines.insert(0, heading.cells(Style::Faint, heads, OF_GROUP));
     }
     lines

@@ -11,9 +11,7 @@ use sim_model::plan::{OwnerReads, Plan, Workload};
 /// `burst · seed 42 · sim 0.1.0 (3f9c1ab)`
 pub(super) fn title(run: &FinishedRun, view: &View<'_>) -> Line {
     let rest = format!(" · {} · sim {}", seeds(run.result()), view.version);
-    Line::new()
-        .with(Style::Strong, &name(run, rest.width()))
-        .text(&rest)
+    Line::styled(Style::Strong, &name(run, rest.width())).text(&rest)
 }
 
 /// The scenario's name, cut so that `rest` columns are left.
@@ -57,29 +55,22 @@ fn agents(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut who = plural(result.users, "agent");
     if result.seeds > 1 {
-        who = format!("{who} over {} seeds", count(result.seeds));
+        who += &format!(" over {} seeds", count(result.seeds));
     }
-    let names = personas(run);
-    let last = names.len().saturating_sub(1);
-    let mut items: Vec<String> = Vec::new();
-    for (index, (name, n)) in names.into_iter().enumerate() {
-        let first = if index == 0 {
-            format!("{who}: ")
-        } else {
-            String::new()
-        };
-        let comma = if index == last { "" } else { "," };
-        let words = format!("{n} {}", fit(&name, 40));
-        items.push(format!("{first}{}{comma}", words.trim_start()));
+    let names = personas(run).into_iter();
+    let names = names.map(|(name, n)| format!("{n} {}", fit(&name, 40)).trim_start().to_owned());
+    let names: Vec<String> = names.collect();
+    if !names.is_empty() {
+        // A line may end behind each of them.
+        who += &format!(": {}", names.join(",\n"));
     }
-    if items.is_empty() {
-        items.push(who);
+    let mut world = Vec::new();
+    if result.live.is_none() {
+        who += " ·";
+        world = server(&run.plan);
     }
-    if let (None, Some(last)) = (&result.live, items.last_mut()) {
-        last.push_str(" ·");
-        items.extend(server(&run.plan));
-    }
-    flow("", &items, " ", 0)
+    let items = who.split('\n').chain(world.iter().map(String::as_str));
+    flow("", &items.collect::<Vec<_>>(), " ", 0)
 }
 
 /// The personas, each with its number of users; in the steps form the users.

@@ -9,7 +9,8 @@ mod view;
 use super::FinishedRun;
 use super::failure::what_failed;
 use super::junit::escape;
-use super::line::visible;
+use super::line::{Style, visible};
+use super::verdict_lines::badge;
 use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
@@ -52,12 +53,12 @@ pub fn html(runs: &[FinishedRun], version: &str) -> String {
 
 /// `FAIL stick_exclusion · stick_contention`
 fn title(runs: &[FinishedRun]) -> String {
-    let one = |run: &FinishedRun| match run.result().verdict {
-        Verdict::Pass => format!("PASS · {}", run.plan.name),
-        Verdict::Interrupted => format!("INTERRUPTED · {}", run.plan.name),
-        Verdict::Safety | Verdict::Liveness | Verdict::Unjudged | Verdict::Threshold => {
-            format!("FAIL {} · {}", what_failed(run), run.plan.name)
-        }
+    let one = |run: &FinishedRun| {
+        let what = match badge(run.result().exit_code) {
+            (Style::Bad, word) => format!("{word} {}", what_failed(run)),
+            (_, word) => word.to_owned(),
+        };
+        format!("{what} · {}", run.plan.name)
     };
     let mut all = runs.iter();
     match (runs, all.find(|run| run.result().verdict != Verdict::Pass)) {

@@ -71,9 +71,12 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
     // `fairness` and `latency` are broken by thresholds, which are cases of their own.
     let all = in_order(result).into_iter();
     let all = all.filter(|(name, _)| Class::of(name) != Class::Threshold);
+    let violations = result.violations.iter();
+    let mut violated: BTreeSet<&str> = violations.map(|one| one.property.as_str()).collect();
     let mut cases: Vec<Case> = Vec::new();
     for (name, property) in all {
         let outcome = match standing(property) {
+            _ if violated.remove(name) => broken(run, name),
             Standing::Held => Outcome::Passed,
             Standing::Broken => broken(run, name),
             idle @ (Standing::NotExercised | Standing::Unjudged) => Outcome::Skipped(idle.name()),
@@ -81,14 +84,11 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
         cases.push((name.to_owned(), outcome));
     }
     // A violation that belongs to no property (a panic) is a separate case.
-    let violations = result.violations.iter();
-    for name in violations.map(|one| &one.property).collect::<BTreeSet<_>>() {
-        match cases.iter_mut().find(|(known, _)| known == name) {
-            Some((_, Outcome::Failed { .. })) => {}
-            Some((_, outcome)) => *outcome = broken(run, name),
-            None => cases.push((name.clone(), broken(run, name))),
-        }
-    }
+    cases.extend(
+        violated
+            .into_iter()
+            .map(|name| (name.to_owned(), broken(run, name))),
+    );
     cases.extend(figures(run));
     cases
 }

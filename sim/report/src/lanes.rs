@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::FinishedRun;
 use super::line::{Line, PAGE, Style, fit};
+use super::numbers::told;
 use crate::trace::ObservedLine;
 
 /// The most clients with a lane; a page has no space for more.
@@ -20,15 +21,11 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
         return Vec::new();
     };
     let users = &excerpt.users;
-    let times = excerpt
-        .lines
-        .iter()
-        .map(|observed| time(observed.at).width());
+    let times = excerpt.lines.iter();
+    let times = times.map(|observed| time(observed.at).width());
     let first = (times.max().unwrap_or(0) + 3).clamp(FIRST, 24);
     let width = (PAGE - first) / users.len().max(1);
-    let heading = Line::new()
-        .with(Style::Strong, "WHAT THE CLIENTS SAW")
-        .text(" (virtual time)");
+    let heading = Line::styled(Style::Strong, "WHAT THE CLIENTS SAW").text(" (virtual time)");
     let mut names = Line::new();
     for (i, user) in users.iter().enumerate() {
         let name = fit(user, width - 1);
@@ -38,11 +35,7 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     let mut before = None;
     for observed in &excerpt.lines {
         let is_new = before.replace(observed.at) != Some(observed.at);
-        let shown = if is_new {
-            time(observed.at)
-        } else {
-            String::new()
-        };
+        let shown = told("", is_new.then(|| time(observed.at)), "");
         lines.push(row(observed, &shown, first, width));
     }
     lines
@@ -51,7 +44,7 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
 fn row(observed: &ObservedLine, time: &str, first: usize, width: usize) -> Line {
     let line = Line::new().text(" ").with(Style::Faint, time);
     let Some(lane) = observed.lane else {
-        let text = fit(&format!("── {} ──", observed.text), PAGE - first);
+        let text = format!("── {} ──", observed.text);
         return line.pad(first).with(Style::Warn, &text);
     };
     let line = line.pad(first + lane * width);

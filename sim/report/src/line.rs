@@ -70,7 +70,6 @@ impl Style {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pieces: Vec<(Style, String)>,
-    width: usize,
 }
 
 impl Line {
@@ -79,7 +78,11 @@ impl Line {
     }
 
     pub(super) fn plain(text: &str) -> Self {
-        Self::new().with(Style::Plain, text)
+        Self::styled(Style::Plain, text)
+    }
+
+    pub(super) fn styled(style: Style, text: &str) -> Self {
+        Self::new().with(style, text)
     }
 
     /// Adds a piece. A piece that does not fit on the page is cut, and ends with `…`.
@@ -87,8 +90,7 @@ impl Line {
         if text.is_empty() {
             return self;
         }
-        let text = fit(&visible(text), PAGE.saturating_sub(self.width));
-        self.width += text.width();
+        let text = fit(&visible(text), PAGE.saturating_sub(self.width()));
         self.pieces.push((style, text));
         self
     }
@@ -99,8 +101,8 @@ impl Line {
 
     /// Adds spaces up to a column; at least one, unless the line is empty.
     pub(super) fn pad(self, column: usize) -> Self {
-        let least = usize::from(self.width > 0);
-        let spaces = column.saturating_sub(self.width).max(least);
+        let least = usize::from(self.width() > 0);
+        let spaces = column.saturating_sub(self.width()).max(least);
         self.text(&" ".repeat(spaces))
     }
 
@@ -124,19 +126,12 @@ impl Line {
         })
     }
 
-    pub(super) const fn width(&self) -> usize {
-        self.width
+    pub(super) fn width(&self) -> usize {
+        self.pieces.iter().map(|(_, text)| text.width()).sum()
     }
 
     pub(super) fn render(&self, paint: Paint, out: &mut String) {
-        let end = self
-            .pieces
-            .iter()
-            .rposition(|(_, text)| !text.trim_end().is_empty());
-        let pieces = &self.pieces[..end.map_or(0, |last| last + 1)];
-        for (i, (style, text)) in pieces.iter().enumerate() {
-            let last = i + 1 == pieces.len();
-            let text = if last { text.trim_end() } else { text };
+        for (style, text) in &self.pieces {
             match (paint, style.code()) {
                 (Paint::Colour, Some(code)) => {
                     // Writing to a String cannot fail.
@@ -145,6 +140,7 @@ impl Line {
                 (Paint::Colour, None) | (Paint::Plain, _) => out.push_str(text),
             }
         }
+        out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');
     }
 }
@@ -199,7 +195,7 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
 
 /// Words on as many lines as needed, each after `indent` columns; the first after `label`.
 pub(super) fn paragraph(label: &str, text: &str, indent: usize) -> Vec<Line> {
-    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
     flow(label, &words, " ", indent)
 }
 
@@ -212,7 +208,7 @@ pub(super) fn paragraphs(label: &str, texts: &[String], indent: usize) -> Vec<Li
 }
 
 /// Items after `label`, with dots between them; no line without items.
-pub(super) fn listed(label: &str, items: &[String]) -> Vec<Line> {
+pub(super) fn listed(label: &str, items: &[impl AsRef<str>]) -> Vec<Line> {
     match items {
         [] => Vec::new(),
         items => flow(label, items, " · ", INDENT),
@@ -221,24 +217,28 @@ pub(super) fn listed(label: &str, items: &[String]) -> Vec<Line> {
 
 /// Items joined by `separator` over as many lines as they need, each after `indent` columns; the
 /// first after `label`. An item is never broken, only cut if it is wider than the page.
-pub(super) fn flow(label: &str, items: &[String], separator: &str, indent: usize) -> Vec<Line> {
+pub(super) fn flow(
+    label: &str,
+    items: &[impl AsRef<str>],
+    separator: &str,
+    indent: usize,
+) -> Vec<Line> {
     let begin = |label: &str| {
-        let line = Line::new().with(Style::Faint, label);
+        let line = Line::styled(Style::Faint, label);
         if indent == 0 { line } else { line.pad(indent) }
     };
-    let mut lines = vec![begin(label)];
-    let mut is_first = true;
-    for item in items {
-        let Some(line) = lines.pop() else { break };
-        let gap = if is_first { "" } else { separator };
-        if !is_first && line.width() + gap.width() + visible(item).width() > PAGE {
+    let mut lines = Vec::new();
+    let mut line = begin(label);
+    for (index, item) in items.iter().map(AsRef::as_ref).enumerate() {
+        if index > 0 && line.width() + separator.width() + visible(item).width() > PAGE {
             lines.push(line);
-            lines.push(begin("").text(item));
-        } else {
-            lines.push(line.text(gap).text(item));
+            line = begin("");
+        } else if index > 0 {
+            line = line.text(separator);
         }
-        is_first = false;
+        line = line.text(item);
     }
+    lines.push(line);
     lines
 }
 
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn colour_is_written_only_if_enabled() {
-        let line = Line::new().with(Style::Good, "✓").text(" ok  ");
+        let line = Line::styled(Style::Good, "✓").text(" ok  ");
         let mut plain = String::new();
         line.render(Paint::Plain, &mut plain);
         assert_eq!(plain, "✓ ok\n");

@@ -3,7 +3,7 @@
 use super::FinishedRun;
 use super::checks::in_order;
 use super::line::{INDENT, Line, Style, listed, paragraph};
-use super::numbers::{count, figure, milliseconds, plural, short};
+use super::numbers::{count, figure, milliseconds, plural, short, told};
 use sim_model::outcome::{LiveResult, NemesisResult, RunResult, StageResult, Verdict};
 
 /// The ends of the columns of the stages.
@@ -25,9 +25,8 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
         where_to += &format!(", arrivals × {}", figure(live.rate_scale));
     }
     where_to += &format!("; names end in {}", live.suffix);
-    if let Some(entries) = live.journal_entries {
-        where_to += &format!("; judged by {} entries of its journal", count(entries));
-    }
+    let entries = live.journal_entries.map(count);
+    where_to += &told("; judged by ", entries, " entries of its journal");
     let mut lines = paragraph("", &where_to, 0);
     for (label, items) in [
         ("ignored", &live.ignored),
@@ -41,26 +40,26 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
     lines
 }
 
-/// The facts and the load of a live run, as names and values for the HTML page.
+/// The facts and the load of a live run, as names and values for the HTML page, which leaves out those
+/// without a value.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     let [load, starts, driver] = measured(live).map(|(_, words)| words.join(", "));
-    let mut facts = vec![
+    let nemesis = live
+        .nemesis
+        .as_ref()
+        .map(|nemesis| made(nemesis).join(", "));
+    let entries = live.journal_entries.map(count);
+    vec![
         ("Server", format!("{} by {}", live.target, live.protocol)),
         ("Load", load),
         ("Starts", starts),
         ("Driver", driver),
         ("Ignored", live.ignored.join(", ")),
         ("Lacks", live.lacking.join(", ")),
-    ];
-    if let Some(entries) = live.journal_entries {
-        let words = format!("judged by its {} entries", count(entries));
-        facts.push(("Journal", words));
-    }
-    if let Some(nemesis) = &live.nemesis {
-        facts.push(("Nemesis", made(nemesis).join(", ")));
-    }
-    facts.push(("Notes", live.remarks.join("; ")));
-    facts
+        ("Journal", told("judged by its ", entries, " entries")),
+        ("Nemesis", told("", nemesis, "")),
+        ("Notes", live.remarks.join("; ")),
+    ]
 }
 
 /// The faults of the nemesis: how often each was made.
@@ -158,7 +157,7 @@ pub(super) fn stages(run: &FinishedRun) -> Vec<Line> {
     let Some(stages) = live.map(|live| &live.stages).filter(|all| !all.is_empty()) else {
         return Vec::new();
     };
-    let heading = Line::new().with(Style::Strong, "STAGES").text(" (p99)");
+    let heading = Line::styled(Style::Strong, "STAGES").text(" (p99)");
     let columns = Line::new().cells(Style::Faint, HEADS, COLUMNS);
     let mut lines = vec![heading, columns];
     lines.extend(stages.iter().map(row));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::line::{Line, Paint, page};
+use super::line::{PAGE, fit, visible};
 use super::numbers::{count, instant, milliseconds, plural, short};
 use sim_model::outcome::{ProgressNow, SearchProgress};
 
@@ -26,10 +26,7 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     } else if seconds > 0.0 && now.steps > 0 {
         words.push_str(&format!(" · {} steps/s", short(now.steps as f64 / seconds)));
     }
-    let words = format!("{}{words}", super::line::fit(name, 30));
-    page([vec![Line::plain(&words)]], Paint::Plain)
-        .trim_end()
-        .to_owned()
+    fit(&visible(&format!("{}{words}", fit(name, 30))), PAGE)
 }
 
 /// One line: the world that is searched, the depth, and the number of known states.

@@ -6,15 +6,10 @@ use chat_types::Span;
 
 /// With separated thousands: `61,204`.
 pub(super) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut shown = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
+    match n {
+        0..1_000 => n.to_string(),
+        1_000.. => format!("{},{:03}", count(n / 1_000), n % 1_000),
     }
-    shown
 }
 
 /// `chat_ended 39`, for each.

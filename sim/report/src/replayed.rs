@@ -19,7 +19,7 @@ const BESIDE: usize = 14;
 pub fn replayed(file: &str, found: &Replayed, view: &View<'_>) -> String {
     let mut blocks = Vec::new();
     if view.detail != Detail::Quiet {
-        let title = Line::new().with(Style::Strong, "replay");
+        let title = Line::styled(Style::Strong, "replay");
         let mut first = vec![title.text(&format!(" · {file} · sim {}", view.version))];
         let length = (found.ended_unix_us - found.began_unix_us) as f64 / 1_000.0;
         let (began, ended) = (wall(found.began_unix_us), wall(found.ended_unix_us));
@@ -99,7 +99,7 @@ fn checked(found: &Replayed) -> Vec<Line> {
 }
 
 fn failures(found: &Replayed) -> Vec<Line> {
-    let wrong = |words: &str| Line::new().with(Style::Bad, "✗ ").text(words);
+    let wrong = |words: &str| Line::styled(Style::Bad, "✗ ").text(words);
     let mut lines = Vec::new();
     if let Some(found) = &found.violation {
         let (position, violation) = (count(found.position), &found.violation);
@@ -116,11 +116,10 @@ fn failures(found: &Replayed) -> Vec<Line> {
         lines.extend(paragraph("", &broken.why, 2));
     }
     for position in &found.other_digests {
-        let (before, after) = (
-            "the state at position",
-            "is not the one of the server's snapshot",
-        );
-        lines.push(wrong(&format!("{before} {} {after}", count(*position))));
+        let state = format!("the state at position {}", count(*position));
+        lines.push(wrong(&format!(
+            "{state} is not the one of the server's snapshot"
+        )));
     }
     lines
 }
@@ -132,7 +131,5 @@ fn verdict(found: &Replayed) -> Line {
         1 => (Style::Bad, "FAIL", "the journal shows a bug of the server"),
         _ => (Style::Bad, "NOT JUDGED", "no decision could be judged"),
     };
-    Line::new()
-        .with(style, word)
-        .text(&format!(" · {entries} · {words}"))
+    Line::styled(style, word).text(&format!(" · {entries} · {words}"))
 }

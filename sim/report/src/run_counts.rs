@@ -31,7 +31,6 @@ fn reached(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let is_reached = |name: &&str| tally.get(*name).is_some_and(|n| *n > 0);
     let (some, none): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_reached);
     let some = counted(some.iter().map(|name| (name, &tally[*name])));
-    let none: Vec<String> = none.into_iter().map(str::to_owned).collect();
     let mut lines = listed("reached", &some);
     lines.extend(listed("never", &none));
     lines
@@ -88,10 +87,7 @@ fn messages(result: &RunResult) -> Vec<Line> {
     // Refusals count all calls. The codes belong to messages only if no other call was refused.
     let are_of_messages = refusals == counts.refused && refusals > 0;
     let codes: Vec<&str> = result.refusals.keys().map(String::as_str).collect();
-    let codes = match are_of_messages {
-        true => format!(" ({})", codes.join(", ")),
-        false => String::new(),
-    };
+    let codes = told(" (", are_of_messages.then(|| codes.join(", ")), ")");
     let mut sum = vec![
         format!("{} tried =", count(counts.attempted)),
         format!("{} accepted", count(counts.accepted)),
@@ -141,7 +137,7 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     let mut lines = paragraph("stuck", &plural(all, "user"), INDENT);
     for stuck in result.stuck.iter().take(shown) {
         lines.push(Line::new().pad(INDENT).text(&stuck_words(stuck, result)));
-        let holder = held_by(stuck).map(|words| fit(&words, 68));
+        let holder = held_by(stuck);
         lines.extend(holder.map(|words| Line::new().pad(INDENT + 2).text(&words)));
     }
     let left = all - result.stuck.len().min(shown) as u64;

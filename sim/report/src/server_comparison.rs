@@ -97,11 +97,6 @@ pub struct LargestDifference {
     pub live: f64,
 }
 
-/// The compared quantiles, in milliseconds.
-pub(crate) fn quantiles(metric: &MetricResult) -> [f64; 3] {
-    [metric.p50, metric.p95, metric.p99].map(Option::unwrap_or_default)
-}
-
 impl ServerRun {
     /// The side of a run, with its offered and answered calls per second.
     #[must_use]
@@ -122,6 +117,12 @@ impl ServerRun {
         }
     }
 
+    /// The compared quantiles of a metric, in milliseconds, if it was measured.
+    pub(crate) fn quantiles(&self, metric: &str) -> Option<[f64; 3]> {
+        let metric = self.metrics.get(metric)?;
+        Some([metric.p50, metric.p95, metric.p99])
+    }
+
     /// The exit code for this verdict. Thresholds and expected points do not count, because they
     /// were set for the scenario's own load and server.
     #[must_use]
@@ -138,8 +139,7 @@ impl LoadStage {
     #[must_use]
     pub fn of(rate_scale: f64, simulated: ServerRun, live: ServerRun) -> Self {
         let both = METRICS.into_iter().filter_map(|name| {
-            let (one, other) = (simulated.metrics.get(name)?, live.metrics.get(name)?);
-            let (one, other) = (quantiles(one), quantiles(other));
+            let (one, other) = (simulated.quantiles(name)?, live.quantiles(name)?);
             let ratio = |at: usize| (one[at] > 0.0 && other[at] > 0.0).then(|| other[at] / one[at]);
             Some((name, [0, 1, 2].map(ratio)))
         });
@@ -168,34 +168,31 @@ impl ServerComparison {
 }
 
 fn part(metric: &'static str, scales: &[LoadStage]) -> Option<MetricDifference> {
-    let mut found: Option<MetricDifference> = None;
+    let mut all: Vec<(f64, LargestDifference)> = Vec::new();
     for scale in scales {
-        let Some(ratios) = scale.ratios.get(metric) else {
-            continue;
-        };
-        let sides = [&scale.simulated, &scale.live].map(|side| quantiles(&side.metrics[metric]));
-        for (at, quantile) in QUANTILES.into_iter().enumerate() {
-            let Some(ratio) = ratios[at] else { continue };
+        let ratios = scale.ratios.get(metric).copied().unwrap_or_default();
+        let sides = [&scale.simulated, &scale.live].map(|side| side.quantiles(metric));
+        let [simulated, live] = sides.map(Option::unwrap_or_default);
+        all.extend((0..QUANTILES.len()).filter_map(|at| {
             let here = LargestDifference {
                 rate_scale: scale.rate_scale,
-                quantile,
-                simulated: sides[0][at],
-                live: sides[1][at],
+                quantile: QUANTILES[at],
+                simulated: simulated[at],
+                live: live[at],
             };
-            let part = found.get_or_insert(MetricDifference {
-                metric,
-                least: ratio,
-                most: ratio,
-                furthest: here,
-            });
-            part.least = part.least.min(ratio);
-            part.most = part.most.max(ratio);
-            if apart(ratio) > apart(part.furthest.live / part.furthest.simulated) {
-                part.furthest = here;
-            }
-        }
+            Some((ratios[at]?, here))
+        }));
     }
-    found
+    let ratios = || all.iter().map(|(ratio, _)| *ratio);
+    // The first of the largest differences.
+    let by_size = all.iter().rev();
+    let furthest = by_size.max_by(|(a, _), (b, _)| apart(*a).total_cmp(&apart(*b)))?;
+    Some(MetricDifference {
+        metric,
+        least: ratios().fold(f64::INFINITY, f64::min),
+        most: ratios().fold(0.0, f64::max),
+        furthest: furthest.1,
+    })
 }
 
 /// The distance of a ratio from 1: half as long counts like twice as long.

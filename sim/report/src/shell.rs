@@ -89,7 +89,7 @@ pub fn quote(path: &str) -> String {
 /// the command).
 pub(super) fn command_lines(label: &str, command: &str, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();
-    let mut line = Line::new().with(Style::Faint, label).pad(indent);
+    let mut line = Line::styled(Style::Faint, label).pad(indent);
     let words = words(command);
     for (i, word) in words.iter().enumerate() {
         // A continued line ends with a backslash, after a space if a word ended there.
@@ -135,11 +135,8 @@ fn words(command: &str) -> Vec<&str> {
 /// stays with its backslash.
 fn pieces(word: &str, first: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
-    let mut room = if word.width() <= first {
-        first
-    } else {
-        first.saturating_sub(1)
-    };
+    let reserved = usize::from(word.width() > first);
+    let mut room = first.saturating_sub(reserved);
     let mut chars = word.chars();
     while let Some(c) = chars.next() {
         let mut unit = c.to_string();

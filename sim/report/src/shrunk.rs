@@ -58,12 +58,7 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
     let shrunk = &run.shrunk;
     let took = milliseconds(run.took.as_secs_f64() * 1_000.0);
     let sizes = format!("{} → {} ({took})", size(shrunk.before), size(shrunk.after));
-    let mut lines = vec![
-        Line::new()
-            .with(Style::Strong, "SHRUNK")
-            .text("  ")
-            .text(&fit(&sizes, PAGE - 8)),
-    ];
+    let mut lines = vec![Line::styled(Style::Strong, "SHRUNK").pad(8).text(&sizes)];
     let rows = rows(shrunk);
     let width = |of: &dyn Fn(&Row) -> usize| rows.iter().take(MOST).map(of).max().unwrap_or(0);
     let time = width(&|(at, ..)| at.to_string().width());
@@ -73,35 +68,28 @@ pub(super) fn lines(run: &ShrunkRun) -> Vec<Line> {
     let noted = width(&|(_, _, what, note)| if note.is_empty() { 0 } else { what.width() });
     let noted = noted.min(PAGE.saturating_sub(first + 24));
     for (number, (at, who, what, note)) in (1..).zip(rows.iter().take(MOST)) {
-        let at = at.to_string();
-        let line = Line::new()
-            .text(&format!("{number:>3}  "))
-            .with(Style::Faint, &format!("{at:>time$}"))
+        let line = Line::plain(&format!("{number:>3}"))
+            .right(Style::Faint, &at.to_string(), 5 + time)
             .text("  ")
             .text(&fit(who, 12))
             .pad(first);
         lines.push(if note.is_empty() {
-            line.text(&fit(what, PAGE - first))
+            line.text(what)
         } else {
             let line = line.text(&fit(what, noted)).pad(first + noted + 2);
-            let left = PAGE.saturating_sub(line.width());
-            line.with(Style::Faint, &fit(&format!("# {note}"), left))
+            line.with(Style::Faint, &format!("# {note}"))
         });
     }
     if rows.len() > MOST {
         let more = plural((rows.len() - MOST) as u64, "more step");
         lines.push(Line::plain(&format!("     … {more} in the file")));
     }
-    lines.push(again(run));
-    lines
-}
-
-fn again(run: &ShrunkRun) -> Line {
     let different = "run again: not the same, so the run is not deterministic";
-    match run.is_same_again {
+    lines.push(match run.is_same_again {
         true => Line::plain("run again: same violation, same hash"),
-        false => Line::new().with(Style::Bad, different),
-    }
+        false => Line::styled(Style::Bad, different),
+    });
+    lines
 }
 
 fn size(size: Size) -> String {
@@ -150,26 +138,21 @@ fn verb_words(verb: &Verb) -> String {
     match verb {
         Verb::EnterQueue { interests, .. } if !interests.is_empty() => with(&interests.join(", ")),
         Verb::Login { room, .. } => with(room),
-        Verb::Send(Text::Words(words)) | Verb::Append(Text::Words(words)) => {
-            with(&format!("{words:?}"))
-        }
-        Verb::Send(Text::Length(length) | Text::Letters(_, length))
-        | Verb::Append(Text::Length(length) | Text::Letters(_, length)) => {
-            with(&plural(length.max(), "character"))
-        }
+        Verb::Send(text) | Verb::Append(text) => with(&match text {
+            Text::Words(words) => format!("{words:?}"),
+            Text::Length(length) | Text::Letters(_, length) => plural(length.max(), "character"),
+        }),
         Verb::Check { wait, .. } if *wait > Span::ZERO => format!("{name}, waits {wait}"),
-        Verb::TalkingStick(Grant::Latest)
-        | Verb::Undo(Grant::Latest)
-        | Verb::Reset(Grant::Latest) => with("with the latest epoch"),
+        Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant) => match grant {
+            Grant::Latest => with("with the latest epoch"),
+            Grant::Unnamed => name.to_owned(),
+        },
         Verb::Break {
             kind: Some(kind), ..
         } => format!("{name}: {}", kind.name()),
         Verb::Mood => "look at one's stress".to_owned(),
         Verb::EnterQueue { .. }
         | Verb::Check { .. }
-        | Verb::TalkingStick(Grant::Unnamed)
-        | Verb::Undo(Grant::Unnamed)
-        | Verb::Reset(Grant::Unnamed)
         | Verb::Report { .. }
         | Verb::Break { kind: None, .. }
         | Verb::History { .. }
@@ -205,8 +188,7 @@ fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
 #[must_use]
 pub fn page(run: &ShrunkRun, plan: &Plan, view: &View<'_>) -> String {
     let shrunk = &run.shrunk;
-    let title = Line::new()
-        .with(Style::Bad, &shrunk.violation.property)
+    let title = Line::styled(Style::Bad, &shrunk.violation.property)
         .text(" · ")
         .with(Style::Strong, &fit(&plan.name, 30))
         .text(&format!(" · seed {}", shrunk.plan.seed));

@@ -1,7 +1,7 @@
 //! The timeline: arrivals and faults below the header.
 
 use super::line::{Line, flow};
-use super::numbers::instant;
+use super::numbers::{instant, told};
 use sim_model::outcome::{Mark, Timeline};
 
 /// The most columns of the arrivals.
@@ -22,10 +22,7 @@ pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
         }
     }
     for (mark, times) in marks.iter().take(MARKS) {
-        let times = match times {
-            1 => String::new(),
-            n => format!(" ×{n}"),
-        };
+        let times = told(" ×", (*times > 1).then_some(times), "");
         items.push(format!("{} {}{times}", instant(mark.at), mark.label));
     }
     if marks.len() > MARKS {
@@ -43,7 +40,7 @@ pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
 
 /// Arrivals as a row of blocks, scaled to the highest.
 fn blocks(arrivals: &[u64]) -> String {
-    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let end = arrivals
         .iter()
         .rposition(|n| *n > 0)
@@ -56,13 +53,9 @@ fn blocks(arrivals: &[u64]) -> String {
     };
     let columns: Vec<u64> = (0..count).map(column).collect();
     let highest = columns.iter().copied().max().unwrap_or(0).max(1);
-    let block = |n: &u64| match n {
-        0 => ' ',
-        n => {
-            let height = (n * HEIGHTS.len() as u64).div_ceil(highest);
-            let height = usize::try_from(height).unwrap_or(1);
-            HEIGHTS[(height - 1).min(HEIGHTS.len() - 1)]
-        }
+    let block = |n: &u64| {
+        let height = usize::try_from((n * 8).div_ceil(highest)).unwrap_or(0);
+        HEIGHTS[height.min(8)]
     };
     columns.iter().map(block).collect()
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::diagram::{Band, Event, Fate, Kind, lane_events};
 use sim_model::outcome::{Charts, RunResult, Series};
 use sim_model::plan::Plan;
-use sim_model::protocol::Agent;
 use sim_model::run_log::RunLog;
 
 /// The most users with a lane.
@@ -18,25 +17,31 @@ const EVENTS: usize = 1_200;
 const EACH: usize = 80;
 
 /// The lanes of several users.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserLanes {
-    /// The users, by their place in the list of users.
-    pub users: Vec<u32>,
     /// Labels of events, which refer to them by their places here.
     pub labels: Vec<String>,
-    /// The events of all lanes, ordered by their beginning.
-    pub events: Vec<LaneEvent>,
+    /// What each user sent, received and experienced.
+    pub users: Vec<UserLane>,
     /// Faults. The lane of the server has the number of users.
     pub bands: Vec<Band>,
-    /// The number of events that each lane leaves out, in the order of users.
-    pub left_out: Vec<u64>,
 }
 
-/// An event of a lane: the lane, the kind, the label, the fate, when it began, when it arrived and
-/// when it was served. Times are microseconds since the start of the run.
+/// The lane of a user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UserLane {
+    /// The user, by its place in the list of users.
+    pub user: u32,
+    /// Its first events, ordered by their beginning.
+    pub events: Vec<LaneEvent>,
+    /// The number of later events.
+    pub left_out: u64,
+}
+
+/// An event of a lane: the kind, the label, the fate, when it began, when it arrived and when it was
+/// served. Times are microseconds since the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaneEvent(
-    usize,
     Kind,
     usize,
     Fate,
@@ -54,10 +59,49 @@ pub fn user_lanes(
     (result, charts): (&RunResult, &Charts),
     log: &RunLog,
 ) -> UserLanes {
-    let agents = choose(series, result, charts);
-    let named = |agent: &u32| (Agent(*agent), series.users[*agent as usize].who.to_string());
-    let (events, bands) = lane_events(plan, log, agents.iter().map(named).collect());
-    packed(agents, events, bands)
+    let chosen = choose(series, result, charts);
+    let (events, mut bands) = lane_events(plan, log, &chosen);
+    let mut by_lane: Vec<Vec<Event>> = vec![Vec::new(); chosen.len()];
+    for event in events.into_iter().filter(|event| !event.idle) {
+        // Events of the server alone are in the bands.
+        if let Some(lane) = by_lane.get_mut(event.lane) {
+            lane.push(event);
+        }
+    }
+    let (mut taken, server) = (0, chosen.len());
+    let fits = |(_, events): &(u32, Vec<Event>)| {
+        taken += events.len().min(EACH);
+        taken <= EVENTS
+    };
+    let (mut labels, mut users): (Vec<String>, Vec<UserLane>) = (Vec::new(), Vec::new());
+    for (user, all) in chosen.into_iter().zip(by_lane).take_while(fits) {
+        let left_out = all.len().saturating_sub(EACH) as u64;
+        let mut events = Vec::new();
+        for event in all.into_iter().take(EACH) {
+            let known = labels.iter().position(|label| *label == event.label);
+            let label = known.unwrap_or(labels.len());
+            if label == labels.len() {
+                labels.push(event.label);
+            }
+            let (from, to, served) = (event.from_us, event.to_us, event.served_us);
+            events.push(LaneEvent(event.kind, label, event.fate, from, to, served));
+        }
+        users.push(UserLane {
+            user,
+            events,
+            left_out,
+        });
+    }
+    let kept = users.len();
+    bands.retain(|band| band.lane < kept || band.lane == server);
+    for band in &mut bands {
+        band.lane = band.lane.min(kept);
+    }
+    UserLanes {
+        labels,
+        users,
+        bands,
+    }
 }
 
 fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {
@@ -83,58 +127,4 @@ fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {
         }
     }
     chosen
-}
-
-/// As many lanes as the number of events allows.
-fn packed(mut users: Vec<u32>, all: Vec<Event>, mut bands: Vec<Band>) -> UserLanes {
-    let mut by_lane: Vec<Vec<Event>> = vec![Vec::new(); users.len()];
-    for event in all {
-        // Events of the server alone are in the bands.
-        if let Some(lane) = by_lane.get_mut(event.lane)
-            && !event.idle
-        {
-            lane.push(event);
-        }
-    }
-    let mut taken = 0;
-    let fits = |events: &&Vec<Event>| {
-        taken += events.len().min(EACH);
-        taken <= EVENTS
-    };
-    let kept = by_lane.iter().take_while(fits).count();
-    let server = users.len();
-    users.truncate(kept);
-    bands.retain(|band| band.lane < kept || band.lane == server);
-    for band in &mut bands {
-        band.lane = band.lane.min(kept);
-    }
-    let mut lanes = UserLanes {
-        left_out: by_lane[..kept]
-            .iter()
-            .map(|events| events.len().saturating_sub(EACH) as u64)
-            .collect(),
-        users,
-        bands,
-        ..UserLanes::default()
-    };
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    let by_lane = by_lane.into_iter().take(kept);
-    for event in by_lane.flat_map(|lane| lane.into_iter().take(EACH)) {
-        let next = known.len();
-        let label = *known.entry(event.label.clone()).or_insert(next);
-        if label == next {
-            lanes.labels.push(event.label);
-        }
-        lanes.events.push(LaneEvent(
-            event.lane,
-            event.kind,
-            label,
-            event.fate,
-            event.from_us,
-            event.to_us,
-            event.served_us,
-        ));
-    }
-    lanes.events.sort_by_key(|event| event.4);
-    lanes
 }

@@ -8,7 +8,7 @@ use super::failure::{early_end, failing_seed, sentences, what_failed};
 use super::failure_details::{also, held, rerun, to_try};
 use super::header::{name, seeds};
 use super::line::{INDENT, Line, Style, fit, page, paragraph};
-use super::numbers::{count, milliseconds, plural, short, times};
+use super::numbers::{count, milliseconds, plural, short, times, told};
 use super::run_counts::stuck;
 use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
@@ -38,11 +38,9 @@ pub(super) fn speed(result: &RunResult) -> String {
         return format!("{} · {requests}", pace(result));
     }
     let steps = plural(result.steps, "step");
-    if result.wall_ms <= 0.0 {
-        return format!("{} · {steps}", pace(result));
-    }
-    let each_second = result.steps as f64 * 1_000.0 / result.wall_ms;
-    format!("{} · {steps}, {}/s", pace(result), short(each_second))
+    let each_second = || short(result.steps as f64 * 1_000.0 / result.wall_ms);
+    let rate = told(", ", (result.wall_ms > 0.0).then(each_second), "/s");
+    format!("{} · {steps}{rate}", pace(result))
 }
 
 /// `33.4s in 50ms (668×)`
@@ -91,7 +89,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let look = run.look.iter();
     lines.extend(look.flat_map(|path| command_lines("look", path, INDENT)));
     let end = format!(" {} · exit {}", result.verdict.name(), result.exit_code);
-    lines.push(Line::new().with(Style::Bad, "FAIL").text(&end));
+    lines.push(Line::styled(Style::Bad, "FAIL").text(&end));
     lines.extend(hash_of(result));
     lines
 }
@@ -109,7 +107,7 @@ pub(super) const fn badge(exit_code: u8) -> (Style, &'static str) {
 pub(super) fn verdict(exit_code: u8, words: &str) -> Line {
     let (style, word) = badge(exit_code);
     let rest = format!(" · {words} · exit {exit_code}");
-    Line::new().with(style, word).text(&rest)
+    Line::styled(style, word).text(&rest)
 }
 
 /// The one line of a quiet run, which includes the scenario's name.
@@ -125,8 +123,7 @@ pub(super) fn quiet_line(run: &FinishedRun) -> Line {
         (what, format!(" · {} · {end}", failing_seed(run)))
     };
     let taken = verdict.width() + 1 + what.width() + rest.width();
-    Line::new()
-        .with(style, verdict)
+    Line::styled(style, verdict)
         .text(" ")
         .text(&what)
         .text(&name(run, taken))

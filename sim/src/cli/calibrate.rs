@@ -1,5 +1,6 @@
 //! The arguments of `sim calibrate`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -49,13 +50,10 @@ impl CalibrateArgs {
         self.access.options(self.target.clone(), &self.limits)
     }
 
-    /// The loads in ascending order, without duplicates.
+    /// The loads, from the lowest.
     #[must_use]
-    pub fn loads(&self) -> Vec<RateScale> {
-        let mut loads = self.scales.clone();
-        loads.sort_unstable();
-        loads.dedup();
-        loads
+    pub fn loads(&self) -> BTreeSet<RateScale> {
+        self.scales.iter().copied().collect()
     }
 }
 

@@ -6,6 +6,7 @@ use clap::{ArgMatches, CommandFactory as _};
 use sim_scenario::did_you_mean;
 
 use super::Cli;
+use crate::output::folder_of;
 
 /// The arguments that name files to read. The `journal` is that of a replay: a run's is a folder.
 const READ: [&str; 5] = ["files", "file", "before", "after", "journal"];
@@ -47,10 +48,8 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), String> {
 fn same(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         path.canonicalize().ok().or_else(|| {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            let folder = folder_of(path).unwrap_or(Path::new("."));
+            let folder = folder.canonicalize().ok()?;
             Some(folder.join(path.file_name()?))
         })
     };

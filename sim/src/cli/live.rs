@@ -114,12 +114,10 @@ impl LiveArgs {
     #[must_use]
     pub fn words(&self) -> String {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let protocol = self.access.protocol;
         let words = [
             ("target", self.target.as_ref().map(Target::to_string)),
-            (
-                "protocol",
-                self.access.protocol.map(|one| one.name().to_owned()),
-            ),
+            ("protocol", protocol.map(|one| one.name().to_owned())),
             ("rate-scale", self.rate_scale.map(|scale| scale.to_string())),
             ("nemesis", self.nemesis.clone()),
             ("ca", path(&self.access.authorities)),

@@ -9,13 +9,14 @@ use super::{Console, Problem, check_live, load, prepare_files, run_once};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
 use sim_live::Options;
-use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, RunResult, worst};
+use sim_model::outcome::{CalibrationBlock, INTERRUPTED, LiveResult, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail};
-use sim_search::runner::{RunSeed, of_one_seed};
+use sim_search::runner::of_one_seed;
 
-/// Measures, and returns the exit code.
+/// Measures, prints both worlds, and writes the requested files. Returns the exit code, which reports a
+/// failed write.
 pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Result<u8, Problem> {
     let file = arguments.file.as_ref();
     let plan = file.map(|path| load(path, console).map(|plan| (path, plan)));
@@ -24,7 +25,15 @@ pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> Resul
     check_live(plan.iter().map(|(path, plan)| (*path, plan)), console)?;
     let done = all(arguments, plan.as_ref(), console);
     (console.live)(None);
-    Ok(write_all(arguments, &done?, console))
+    let done = done?;
+    let (json, code) = (arguments.json.as_deref(), done.exit_code);
+    if done.sides.is_some() {
+        let page = sim_report::calibrated_page(&done, &console.view(Detail::Normal));
+        console.show(json, &format!("\n{page}"));
+    }
+    let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
+    let written = console.write(arguments.out.as_deref(), yaml, code);
+    Ok(worst(written, console.write_json(json, &done, code)))
 }
 
 /// Measures the server, prints its times, and compares both worlds.
@@ -82,8 +91,12 @@ fn both(
     let actual = ServerRun::of(&summary.result, pace, remarks(&live));
     let mut plan = ready.plan.clone();
     block.apply(&mut plan);
-    let (result, pace) = simulated(&plan, seed, console.run);
-    let simulated = ServerRun::of(&result, pace, Vec::new());
+    let ended = run_once(console.run, (&plan, seed), None);
+    let pace = ended.as_ref().map_or((0.0, 0.0), |done| {
+        done.metrics.calls_each_second(done.ran.ended_at)
+    });
+    let summary = of_one_seed(seed, ended).finish(&plan, Duration::ZERO);
+    let simulated = ServerRun::of(&summary.result, pace, Vec::new());
     Ok(LoadStage::of(options.scale.as_f64(), simulated, actual))
 }
 
@@ -96,27 +109,4 @@ fn remarks(live: &LiveResult) -> Vec<String> {
         ));
     }
     remarks
-}
-
-/// Runs the scenario in the virtual world. Returns its result and its calls per second.
-fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
-    let ended = run_once(run, (plan, seed), None);
-    let pace = ended.as_ref().map_or((0.0, 0.0), |done| {
-        done.metrics.calls_each_second(done.ran.ended_at)
-    });
-    let summary = of_one_seed(seed, ended).finish(plan, Duration::ZERO);
-    (summary.result, pace)
-}
-
-/// Prints both worlds, and writes the requested files. Returns the exit code, which reports a
-/// failed write.
-fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut Console<'_>) -> u8 {
-    let (json, code) = (arguments.json.as_deref(), done.exit_code);
-    if done.sides.is_some() {
-        let page = sim_report::calibrated_page(done, &console.view(Detail::Normal));
-        console.show(json, &format!("\n{page}"));
-    }
-    let yaml = || Ok(sim_report::calibration_yaml(&done.measured, VERSION));
-    let written = console.write(arguments.out.as_deref(), yaml, code);
-    worst(written, console.write_json(json, done, code))
 }

@@ -89,7 +89,7 @@ fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> O
     let (plan, notes) = exhaust::to_plan(path, world);
     let file = console.unasked.join(format!("{}.yaml", plan.name));
     let written = output::create(&file, &annotated(&plan, &notes));
-    if console.after(&file, written, 0) != 0 {
+    if !console.is_written(&file, written) {
         return None;
     }
     let again = load(&file).ok()?;

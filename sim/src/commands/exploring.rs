@@ -2,20 +2,17 @@
 
 use sim_search::runner::RunSeed;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::scenario_run::unreached_turn;
+use super::scenario_run::{close_trace, open_trace, unreached_turn};
 use super::{Console, Problem, cannot_write, detail, load_all, prepare_files, run_once, shrinking};
 use crate::cli::ExploreArgs;
 use crate::output;
 use sim_model::outcome::{ExplorationResult, FailureResult, INTERRUPTED, Trial, worst};
 use sim_model::plan::Plan;
-use sim_report::trace::TraceWriter;
 use sim_report::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
 use sim_search::explore::{Corpus, Exploration, ExploreOptions, OnFailure, blank, explore};
@@ -90,9 +87,13 @@ fn write_requested(
         let saved = corpus.save(folder);
         saved.map_err(|error| cannot_write(folder, &error))?;
     }
-    if let (Some(path), Some(failure)) = (&arguments.trace, found.result.failures.first()) {
-        let traced = trace(path, what, failure, run);
-        traced.map_err(|error| cannot_write(path, &error))?;
+    let path = arguments.trace.as_deref();
+    if let (Some(_), Some(failure)) = (path, found.failures.first()) {
+        let trace = open_trace(path, None)?;
+        let plan = what.varied(&failure.trial).plan;
+        // A run that panics leaves its trace up to the panic.
+        let _ = run_once(run, (&plan, failure.trial.seed), Some(&mut trace.as_ref()));
+        close_trace(path, trace)?;
     }
     Ok(())
 }
@@ -165,7 +166,7 @@ fn keep(
     plan.seed = failure.trial.seed;
     let drawn = console.unasked.join(format!("{name}-drawn.yaml"));
     let written = output::create(&drawn, &to_yaml(&plan));
-    let is_written = console.after(&drawn, written, 0) == 0;
+    let is_written = console.is_written(&drawn, written);
     let failed = shrink::FailedRun {
         plan: &plan,
         seed: plan.seed,
@@ -176,22 +177,7 @@ fn keep(
     Kept { drawn, shrunk }
 }
 
-/// Repeats the failing run, and writes its trace.
-fn trace(
-    path: &Path,
-    what: &ExploreOptions<'_>,
-    failure: &FailureResult,
-    run: RunSeed<'_>,
-) -> std::io::Result<()> {
-    let file = BufWriter::new(File::create(path)?);
-    let mut writer = TraceWriter::new(file, None);
-    let plan = what.varied(&failure.trial).plan;
-    // A run that panics leaves its trace up to the panic.
-    let _ = run_once(run, (&plan, failure.trial.seed), Some(&mut writer));
-    writer.finish().map(drop)
-}
-
-/// Shows the progress of the exploration, and ends it when the time is up.
+/// Receives the progress of the exploration, and ends it when the time is up.
 struct ProgressListener<'a, 'c> {
     arguments: &'a ExploreArgs,
     what: &'a ExploreOptions<'a>,
@@ -226,7 +212,7 @@ impl ProgressListener<'_, '_> {
             && now.saturating_sub(self.saved) >= SAVE
         {
             self.saved = now;
-            if self.console.after(folder, corpus.save(folder), 0) != 0 {
+            if !self.console.is_written(folder, corpus.save(folder)) {
                 return ControlFlow::Break(());
             }
         }

@@ -20,8 +20,7 @@ pub(super) fn read(path: &Path, program: Option<&Path>) -> Result<Vec<u8>, Strin
     }
     let program = program.map_or_else(beside, Path::to_path_buf);
     let output = Command::new(&program)
-        .arg("records")
-        .arg("--data")
+        .args(["records", "--data"])
         .arg(path)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -56,10 +55,8 @@ fn absent(path: &Path, error: &std::io::Error) -> String {
 
 /// The server's program beside this one, or an installed one.
 fn beside() -> PathBuf {
-    let here = env::current_exe().ok();
-    let beside = here.as_deref().and_then(Path::parent);
-    let beside = beside.map(|folder| folder.join(SERVER));
-    let found = beside.filter(|path| path.is_file());
+    let beside = env::current_exe().map(|here| here.with_file_name(SERVER));
+    let found = beside.ok().filter(|path| path.is_file());
     found.unwrap_or_else(|| PathBuf::from(SERVER))
 }
 

@@ -76,7 +76,7 @@ fn once(
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options)?;
     let follow = follow::subject_of(arguments, plan)?;
-    let trace = open_trace(arguments, follow)?;
+    let trace = open_trace(arguments.trace.as_deref(), follow)?;
     let seed = arguments.seed.unwrap_or(plan.seed);
     let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
@@ -85,7 +85,7 @@ fn once(
     let mut series = SeriesRecorder::new(seed, &plan.thresholds);
     let mut both = (trace.as_ref(), Some(&mut series));
     let (mut summary, live) = watched(&ready, seed, (journal, Some(&mut both)), console)?;
-    close_trace(arguments, trace)?;
+    close_trace(arguments.trace.as_deref(), trace)?;
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
     if live.ended_early().is_some() && !is_violated {
         summary.result.verdict = Verdict::Unjudged;

@@ -6,7 +6,6 @@ use std::io::BufWriter;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use super::{Console, Problem, cannot_write, follow, run_once, shrinking};
 use crate::cli::RunArgs;
@@ -20,10 +19,10 @@ use sim_model::run_log::RunLog;
 use sim_report::diagram::{Diagram, Shown, diagram, followed, slowest as slowest_of};
 use sim_report::trace::{Follow, TraceWriter, excerpt as excerpt_of};
 use sim_report::{
-    FailureExcerpt, FinishedRun, LANES, crossed, html, live_line, repeat_command, run_command,
-    user_lanes,
+    FailureExcerpt, FinishedRun, LANES, ShrunkRun, crossed, html, live_line, repeat_command,
+    run_command, user_lanes,
 };
-use sim_search::runner::{Merged, RunSeed, Seeds, run_seeds};
+use sim_search::runner::{RunSeed, Seeds, run_seeds};
 
 /// The number of lines of a failure excerpt.
 const STORY: usize = 12;
@@ -44,13 +43,25 @@ pub(super) fn run(
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
     let follow = follow::subject_of(arguments, &plan)?;
-    let trace = open_trace(arguments, follow.clone())?;
+    let trace = open_trace(arguments.trace.as_deref(), follow.clone())?;
     let began = (console.clock)();
     let file = path.display().to_string();
-    let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
+    let run_seed = console.run;
+    let run = |seed: u64, progress: &Progress| {
+        let mut observer = trace.as_ref();
+        let is_traced = observer.is_some();
+        let observer = is_traced.then_some(&mut observer as &mut dyn Observer);
+        run_seed(&plan, seed, progress, observer)
+    };
+    let (live, clock) = (&mut *console.live, console.clock);
+    let merged = run_seeds(seeds, console.interrupt, &run, &mut |progress| {
+        let wall = clock().saturating_sub(began);
+        let now = progress.now();
+        live(Some(&live_line(&plan.name, seeds.count.get(), &now, wall)));
+    });
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
-    close_trace(arguments, trace)?;
+    close_trace(arguments.trace.as_deref(), trace)?;
     let done = merged.seeds();
     if done < seeds.count.get() {
         let (file, asked) = (path.display(), seeds.count);
@@ -70,10 +81,11 @@ pub(super) fn run(
     {
         return Err(problem.into());
     }
-    run.summary.result.repro = Some(repro(&run, seeds));
     if arguments.report.is_some() || run.headline().is_some() {
         add_details(&mut run, arguments, follow.as_ref(), console)?;
     }
+    run.summary.result.shrunk = run.shrunk.as_ref().map(ShrunkRun::result);
+    run.summary.result.repro = Some(repro(&run, seeds));
     Ok(run)
 }
 
@@ -91,37 +103,15 @@ pub(super) fn unreached_turn(recipe: &Recipe, steps: u64) -> Option<String> {
     ))
 }
 
-fn run_all(
-    seeds: Seeds,
-    plan: &Plan,
-    trace: Option<&Mutex<TraceFile>>,
-    began: Duration,
-    console: &mut Console<'_>,
-) -> Merged {
-    let run_seed = console.run;
-    let run = |seed: u64, progress: &Progress| {
-        let mut trace = trace;
-        let is_traced = trace.is_some();
-        let observer = is_traced.then_some(&mut trace as &mut dyn Observer);
-        run_seed(plan, seed, progress, observer)
-    };
-    let (live, clock) = (&mut *console.live, console.clock);
-    run_seeds(seeds, console.interrupt, &run, &mut |progress| {
-        let wall = clock().saturating_sub(began);
-        let now = progress.now();
-        live(Some(&live_line(&plan.name, seeds.count.get(), &now, wall)));
-    })
-}
-
 /// Opens the trace, if there is to be one.
 ///
 /// # Errors
 /// It cannot be written.
 pub(super) fn open_trace(
-    arguments: &RunArgs,
+    path: Option<&Path>,
     follow: Option<Follow>,
 ) -> Result<Option<Mutex<TraceFile>>, String> {
-    let Some(path) = &arguments.trace else {
+    let Some(path) = path else {
         return Ok(None);
     };
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
@@ -129,11 +119,15 @@ pub(super) fn open_trace(
     Ok(Some(Mutex::new(writer)))
 }
 
+/// Writes the rest of the trace, if there is one.
+///
+/// # Errors
+/// It cannot be written, or shows nothing of what it follows.
 pub(super) fn close_trace(
-    arguments: &RunArgs,
+    path: Option<&Path>,
     trace: Option<Mutex<TraceFile>>,
 ) -> Result<(), String> {
-    let (Some(path), Some(trace)) = (&arguments.trace, trace) else {
+    let (Some(path), Some(trace)) = (path, trace) else {
         return Ok(());
     };
     let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -142,31 +136,22 @@ pub(super) fn close_trace(
     missing.map_or(Ok(()), |missing| Err(format!("--follow: {missing}")))
 }
 
-/// The command that reproduces the result: the one failing seed, otherwise all seeds.
+/// The command that reproduces the result: the shrunk scenario, the one failing seed, or all seeds.
 fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
     let (seed, count) = match run.headline() {
         Some(violation) => (violation.seed, 1),
         None => (seeds.first, seeds.count.get()),
     };
-    Repro {
-        command: repeat_command(&run.file, seed, count, &run.plan.recipe),
-        whole: None,
-        file: run.file.clone(),
-    }
-}
-
-/// Adds the shrunk scenario to the result.
-fn tell_shrunk(run: &mut FinishedRun) {
-    let (Some(shrunk), result) = (&run.shrunk, &mut run.summary.result) else {
-        return;
+    let again = repeat_command(&run.file, seed, count, &run.plan.recipe);
+    let (command, whole, file) = match &run.shrunk {
+        Some(shrunk) => (run_command(&shrunk.file), Some(again), shrunk.file.clone()),
+        None => (again, None, run.file.clone()),
     };
-    result.shrunk = Some(shrunk.result());
-    let whole = result.repro.take().map(|repro| repro.command);
-    result.repro = Some(Repro {
-        command: run_command(&shrunk.file),
+    Repro {
+        command,
         whole,
-        file: shrunk.file.clone(),
-    });
+        file,
+    }
 }
 
 /// Repeats one run: that of the first violation, else of the first crossed threshold, else of the first
@@ -194,7 +179,6 @@ fn add_details(
     run.excerpt = excerpt(run, &log, again.map_or(0, |again| again.ran.trace_hash));
     if !arguments.no_shrink {
         run.shrunk = shrinking::after_run(run, console);
-        tell_shrunk(run);
     }
     let mut diagrams = diagrams(run, &log, console.run);
     if diagrams.is_empty() {
@@ -226,11 +210,9 @@ fn excerpt(run: &FinishedRun, log: &RunLog, hash: u64) -> Option<FailureExcerpt>
     if users.is_empty() {
         return None;
     }
-    let (users, lines) = excerpt_of(log, violation.at, users, STORY);
     Some(FailureExcerpt {
-        users,
-        lines,
         other_hash: (hash != first_hash).then_some(hash),
+        ..excerpt_of(log, violation.at, users, STORY)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use sim_scenario::{annotated, load};
 use sim_search::runner::RunSeed;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::live_run::unjudged;
@@ -26,7 +26,8 @@ pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<
         seed: violation.seed,
         property: &violation.property,
     };
-    unasked(&failure, &usual_name(&failure), console)
+    let name = format!("{}-{}", failure.property, failure.seed);
+    unasked(&failure, &name, console)
 }
 
 /// Shrinks a failure without a request, into a file with this name.
@@ -35,7 +36,7 @@ pub(super) fn unasked(
     name: &str,
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
-    let file = unasked_file(console, name);
+    let file = console.unasked.join(format!("{name}.yaml"));
     let shrunk = shrink_into(failure, &file, UNASKED, console);
     let told = shrunk.inspect_err(|problem| {
         let FailedRun { property, seed, .. } = failure;
@@ -43,16 +44,6 @@ pub(super) fn unasked(
         console.complain(&words);
     });
     told.ok()
-}
-
-/// The default name of a failure's files: `stick_exclusion-1337`.
-fn usual_name(failure: &FailedRun<'_>) -> String {
-    format!("{}-{}", failure.property, failure.seed)
-}
-
-/// The default path: `target/sim/stick_exclusion-1337.yaml`.
-fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
-    console.unasked.join(format!("{name}.yaml"))
 }
 
 /// `sim shrink`.
@@ -75,8 +66,9 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> Resul
         seed,
         property: &property,
     };
-    let file = arguments.out.clone();
-    let file = file.unwrap_or_else(|| unasked_file(console, &usual_name(&failure)));
+    // By default `target/sim/stick_exclusion-1337.yaml`.
+    let usual = || console.unasked.join(format!("{property}-{seed}.yaml"));
+    let file = arguments.out.clone().unwrap_or_else(usual);
     let shrunk = shrink_into(&failure, &file, arguments.time, console);
     let run =
         shrunk.map_err(|problem| unjudged(format!("{property} of seed {seed}: {problem}")))?;

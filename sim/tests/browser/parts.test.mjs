@@ -154,14 +154,14 @@ describe('users', () => {
     const names = await page.locator('section.users .user-link').allInnerTexts();
     assert.equal(names.length, 21);
     assert.ok(names.every((name) => /^user_\d+ \(speaker#\d+\)$/.test(name)), String(names));
-    const [[user, name]] = run.series.users[run.lanes.users[0]];
+    const [[user, name]] = run.series.users[run.lanes.users[0].user];
     await search.fill(user);
     await page.locator('section.users').getByRole('button', { name: `${user} (${name})`, exact: true }).click();
     const lanes = page.locator('.chosen .lane-head strong');
     assert.deepEqual(await lanes.allInnerTexts(), [user, 'server']);
-    const drawn = run.lanes.events.filter((event) => event[0] === 0);
+    const drawn = run.lanes.users[0].events;
     assert.equal(await page.locator('.chosen .scroller .event').count(), drawn.length);
-    assert.ok(drawn.some((event) => event[1] === 'reply'));
+    assert.ok(drawn.some((event) => event[0] === 'reply'));
     assert.match(await page.locator('.chosen .command code').innerText(), new RegExp(`--report report.html --follow ${user}$`));
     assert.ok(await page.locator('.chosen').evaluate((one) => one === document.activeElement));
     await search.fill('nobody at all');

@@ -85,46 +85,42 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
     use Amount::Number;
     use Direction::{Held, LessIsWorse, MoreIsWorse, Neutral, NoneIsWorse};
     let mut all = Vec::new();
-    let mut add = |name: String, amount, direction| {
+    let mut add = |name: &str, amount, direction| {
         all.push(Figure {
-            name,
+            name: name.to_owned(),
             amount,
             direction,
         });
     };
     let word = |word: &str| Amount::Word(word.to_owned());
     let count = |n: u64| Number(n as f64);
-    add(
-        "verdict".into(),
-        word(run.verdict.name()),
-        Direction::Verdict,
-    );
-    add("trace_hash".into(), word(&run.trace_hash), Neutral);
-    add("virtual_ms".into(), Number(run.virtual_ms), Neutral);
-    add("users".into(), count(run.users), Neutral);
-    add("steps".into(), count(run.steps), Neutral);
+    add("verdict", word(run.verdict.name()), Direction::Verdict);
+    add("trace_hash", word(&run.trace_hash), Neutral);
+    add("virtual_ms", Number(run.virtual_ms), Neutral);
+    add("users", count(run.users), Neutral);
+    add("steps", count(run.steps), Neutral);
     for (name, n) in numbers(run.counts) {
         let is_bad = BAD_COUNTS.contains(&name.as_str());
         let direction = if is_bad { MoreIsWorse } else { Neutral };
-        add(format!("counts {name}"), Number(n), direction);
+        add(&format!("counts {name}"), Number(n), direction);
     }
     for (name, property) in &run.properties {
         let class = Held(Class::of(name));
         add(
-            format!("property {name}"),
+            &format!("property {name}"),
             Amount::Held(property.held),
             class,
         );
-        add(format!("{CHECKS}{name}"), count(property.checks), Neutral);
+        add(&format!("{CHECKS}{name}"), count(property.checks), Neutral);
     }
     for (name, n) in &run.sometimes {
-        add(format!("{REACHED}{name}"), count(*n), NoneIsWorse);
+        add(&format!("{REACHED}{name}"), count(*n), NoneIsWorse);
     }
     for (name, metric) in &run.metrics {
         for (part, n) in numbers(metric) {
             let is_count = part == "count";
             let direction = if is_count { Neutral } else { MoreIsWorse };
-            add(format!("{name} {part}"), Number(n), direction);
+            add(&format!("{name} {part}"), Number(n), direction);
         }
     }
     for (name, fairness) in &run.fairness {
@@ -137,21 +133,21 @@ pub(super) fn figures(run: &RunResult) -> Vec<Figure> {
                 "overtaken" => MoreIsWorse,
                 _ => Neutral,
             };
-            add(format!("{name} {part}"), Number(n), direction);
+            add(&format!("{name} {part}"), Number(n), direction);
         }
     }
     for threshold in &run.thresholds {
         let (name, met) = (threshold.whole(), Amount::Held(threshold.met));
-        add(format!("threshold {name}"), met, Held(Class::Threshold));
+        add(&format!("threshold {name}"), met, Held(Class::Threshold));
     }
     for (code, n) in &run.refusals {
-        add(format!("refused {code}"), count(*n), Neutral);
+        add(&format!("refused {code}"), count(*n), Neutral);
     }
     let stuck = run.stuck.len() as u64 + run.stuck_left_out;
     let violations = run.violations.len() as u64 + run.violations_left_out;
-    add("stuck".into(), count(stuck), MoreIsWorse);
-    add("left_out".into(), count(run.left_out.users), MoreIsWorse);
-    add("violations".into(), count(violations), MoreIsWorse);
+    add("stuck", count(stuck), MoreIsWorse);
+    add("left_out", count(run.left_out.users), MoreIsWorse);
+    add("violations", count(violations), MoreIsWorse);
     all
 }
 

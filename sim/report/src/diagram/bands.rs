@@ -57,7 +57,7 @@ impl LaneDrawing<'_> {
         let at_times =
             |fault: &&Fault| fault.milestone.is_none() && strikes(fault, Strikes::Appends);
         for fault in self.plan.faults.iter().filter(at_times) {
-            self.fault_band(self.server, fault.at, fault);
+            self.fault_band(self.selection.server, fault.at, fault);
         }
     }
 
@@ -78,12 +78,14 @@ impl LaneDrawing<'_> {
 
     /// Draws an event of a server, or of the log.
     pub(super) fn cluster_event(&mut self, at: Span, server: Option<u32>, what: ClusterEvent) {
-        let number = server.unwrap_or(self.plan.servers) as usize;
-        let lane = self.first_member + number;
+        // The servers are behind all other lanes, and the log is the last one.
+        let first = self.selection.lanes.len() + 1;
+        let servers = self.plan.servers;
+        let lane = first + server.unwrap_or(servers) as usize;
         match what {
             ClusterEvent::BecameOwner { epoch } => {
                 // An owner that has not noticed yet.
-                for other in self.first_member..self.first_member + self.plan.servers as usize {
+                for other in first..first + servers as usize {
                     self.ends(other, at, OWNS);
                 }
                 let words = format!("owns the chat, epoch {epoch}");

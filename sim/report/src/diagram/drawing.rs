@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::bands::{Lasting, SERVER_DOWN};
 use super::lane_selection::LaneSelection;
-use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, VIOLATION, window};
+use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, window};
+use crate::numbers::{plural, told};
 use sim_model::history::{FaultRecord, NetworkRecord, RequestKey};
 use sim_model::outcome::START;
 use sim_model::plan::{Delivery, Plan};
@@ -24,42 +25,22 @@ const KEPT: usize = 200_000;
 pub(super) struct LaneDrawing<'a> {
     pub(super) plan: &'a Plan,
     log: &'a RunLog,
-    selection: &'a LaneSelection,
-    pub(super) server: usize,
+    pub(super) selection: &'a LaneSelection,
     pub(super) lanes: FxHashMap<Agent, usize>,
     concerned: Vec<usize>,
     events: Vec<Event>,
     pub(super) bands: Vec<Band>,
-    rules: Vec<Rule>,
-    is_healed: bool,
+    healed_us: Option<u64>,
     pub(super) last: Span,
-    /// With several servers: the lane of the first one. That of the log is the last lane.
-    pub(super) first_member: usize,
     /// What lasts on the lanes of servers and log, and since when.
     pub(super) lasting: BTreeMap<(usize, Lasting), Span>,
 }
 
 impl<'a> LaneDrawing<'a> {
-    /// Draws the run. The server's lane is behind those of the participants, or in their middle.
-    pub(super) fn of(
-        plan: &'a Plan,
-        log: &'a RunLog,
-        selection: &'a LaneSelection,
-        is_server_last: bool,
-    ) -> Self {
-        // In the middle, the most affected participants are beside it, so that arrows are short: the
-        // first to the left, the second to the right, and so on outward.
-        let many = selection.lanes.len();
-        let server = if is_server_last {
-            many
-        } else {
-            many.div_ceil(2)
-        };
-        let lane = |index: usize| match index % 2 {
-            _ if is_server_last => index,
-            0 => server - 1 - index / 2,
-            _ => server + 1 + index / 2,
-        };
+    /// Draws the run.
+    pub(super) fn of(plan: &'a Plan, log: &'a RunLog, selection: &'a LaneSelection) -> Self {
+        let server = selection.server;
+        let lane = |index: usize| index + usize::from(index >= server);
         let all = selection.lanes.iter().enumerate();
         let concerned = all.clone();
         let concerned = concerned.filter(|(_, (_, who))| who.role == Role::Concerned);
@@ -67,17 +48,14 @@ impl<'a> LaneDrawing<'a> {
             plan,
             log,
             selection,
-            server,
             concerned: concerned.map(|(index, _)| lane(index)).collect(),
             lanes: all
                 .map(|(index, (agent, _))| (*agent, lane(index)))
                 .collect(),
             events: Vec::new(),
             bands: Vec::new(),
-            rules: Vec::new(),
-            is_healed: false,
+            healed_us: None,
             last: Span::ZERO,
-            first_member: many + 1,
             lasting: BTreeMap::new(),
         };
         for entry in &log.entries {
@@ -97,25 +75,18 @@ impl<'a> LaneDrawing<'a> {
     }
 
     /// The diagram of the finished run.
-    pub(super) fn into_diagram(mut self) -> Diagram {
+    pub(super) fn into_diagram(self) -> Diagram {
         let selection = self.selection;
-        let is_alone = self.plan.servers == 1;
-        let owner = if is_alone {
-            ""
-        } else {
-            "the owner of the chat"
+        let owner = match self.plan.servers {
+            1 => "",
+            _ => "the owner of the chat",
         };
         let server = Lane::new("server".to_owned(), owner.to_owned(), Role::Server);
-        let mut lanes = vec![server; selection.lanes.len() + 1];
-        for (agent, lane) in &selection.lanes {
-            lanes[self.lanes[agent]].clone_from(lane);
-        }
+        let lanes = selection.lanes.iter();
+        let mut lanes: Vec<Lane> = lanes.map(|(_, lane)| lane.clone()).collect();
+        lanes.insert(selection.server, server);
         lanes.extend(self.cluster_lanes());
         let seen_there = self.events.iter().any(|event| event.blamed);
-        self.rules.push(Rule {
-            at_us: self.selection.violation.0,
-            label: VIOLATION.to_owned(),
-        });
         // A violation found at the end of the run may be about a much earlier event.
         let subject = selection.subject.filter(|_| !seen_there);
         let about = subject.unwrap_or(selection.violation);
@@ -124,7 +95,7 @@ impl<'a> LaneDrawing<'a> {
             lanes,
             events: self.events,
             bands: self.bands,
-            rules: self.rules,
+            healed_us: self.healed_us,
             ..Diagram::default()
         };
         window::cut(&mut diagram, about, &self.concerned, self.last);
@@ -155,13 +126,13 @@ impl<'a> LaneDrawing<'a> {
         self.push(Event {
             blamed,
             fate,
-            ..event(Kind::Point, lane, (at, Some(at)), label)
+            ..event(Kind::Point, lane, at, Delivery::After(Span::ZERO), label)
         });
     }
 
     /// Draws an entry. A message is drawn where it left, with its arrival.
     fn draw(&mut self, entry: &Entry) {
-        let (at, server) = (entry.at.since(START), self.server);
+        let (at, server) = (entry.at.since(START), self.selection.server);
         let lane = match entry.agent {
             Some(agent) => self.lanes.get(&agent).copied(),
             None => Some(server),
@@ -207,19 +178,15 @@ impl<'a> LaneDrawing<'a> {
             }
             Logged::Cluster(member, what) => self.cluster_event(at, *member, *what),
             Logged::Healed => {
-                self.is_healed = true;
+                self.healed_us = Some(at.0);
                 self.disk_bands();
                 for band in &mut self.bands {
                     band.to_us = band.to_us.min(at.0).max(band.from_us);
                 }
-                self.rules.push(Rule {
-                    at_us: at.0,
-                    label: "all faults healed".to_owned(),
-                });
             }
             Logged::Ended => {
                 self.last = at;
-                if !self.is_healed {
+                if self.healed_us.is_none() {
                     self.disk_bands();
                 }
             }
@@ -248,7 +215,7 @@ impl<'a> LaneDrawing<'a> {
             } => self.push_of(lane, entry, (first_seq, events), fate),
             NetworkRecord::Opening { fate, .. } => {
                 let label = "open stream".to_owned();
-                let mut drawn = event(Kind::Opening, lane, arrival(at, fate), label);
+                let mut drawn = event(Kind::Opening, lane, at, fate, label);
                 // The answer is known when the stream is open.
                 if self.log.then(entry).any(Entry::is_of_client) {
                     drawn.fate = Fate::Fine;
@@ -283,7 +250,7 @@ impl<'a> LaneDrawing<'a> {
         if attempt > 0 {
             label.push_str(&format!(" (attempt {})", attempt + 1));
         }
-        let mut drawn = event(Kind::Request, lane, arrival(at, fate), label);
+        let mut drawn = event(Kind::Request, lane, at, fate, label);
         drawn.facts = vec![("call", number), ("attempt", (attempt + 1).to_string())];
         drawn.facts.extend(call_facts(&call.op, call.key));
         drawn.idle = call.op.verb() == "check";
@@ -291,7 +258,7 @@ impl<'a> LaneDrawing<'a> {
             copy: true,
             facts: drawn.facts.clone(),
             idle: drawn.idle,
-            ..event(Kind::Request, lane, arrival(at, fate), drawn.label.clone())
+            ..event(Kind::Request, lane, at, fate, drawn.label.clone())
         });
         let is_served =
             |entry: &&Entry| matches!(entry.what, Logged::Network(NetworkRecord::Served { .. }));
@@ -331,8 +298,7 @@ impl<'a> LaneDrawing<'a> {
             Some(code) => format!("{verb} refused: {code}"),
             None => format!("{verb} answered"),
         };
-        let arrival = arrival(entry.at.since(START), fate);
-        let mut drawn = event(Kind::Reply, lane, arrival, label);
+        let mut drawn = event(Kind::Reply, lane, entry.at.since(START), fate, label);
         if refused.is_some() && fate != Delivery::Lost {
             drawn.fate = Fate::Refused;
         }
@@ -356,11 +322,9 @@ impl<'a> LaneDrawing<'a> {
         drawn.named = place.is_some() && place == self.selection.place;
         drawn.idle = self.is_idle(answer);
         let brought = self.brought(&mut drawn, answer);
-        drawn.label = match &answer.said {
-            Some((_, words)) => words.clone(),
-            None if brought.is_empty() => "nothing new".to_owned(),
-            None => several(&brought),
-        };
+        let said = answer.said.as_ref().map(|(_, words)| words.clone());
+        let words = said.or_else(|| several(&brought));
+        drawn.label = words.unwrap_or_else(|| "nothing new".to_owned());
         drawn
     }
 
@@ -371,22 +335,15 @@ impl<'a> LaneDrawing<'a> {
         (first_seq, events): (u64, u32),
         fate: Delivery,
     ) -> Event {
-        let label = match events {
-            1 => "1 event".to_owned(),
-            n => format!("{n} events"),
-        };
+        let label = plural(events.into(), "event");
         let facts = vec![("inbox", format!("from {first_seq}, {label}"))];
-        let arrival = arrival(entry.at.since(START), fate);
-        let mut drawn = Event {
-            facts,
-            ..event(Kind::Push, lane, arrival, label)
-        };
+        let mut drawn = event(Kind::Push, lane, entry.at.since(START), fate, label);
+        drawn.facts = facts;
         for received in self.log.then(entry) {
             self.arrive(&mut drawn, received);
         }
-        let brought = self.brought(&mut drawn, entry);
-        if !brought.is_empty() {
-            drawn.label = several(&brought);
+        if let Some(words) = several(&self.brought(&mut drawn, entry)) {
+            drawn.label = words;
         }
         drawn
     }
@@ -421,23 +378,20 @@ impl<'a> LaneDrawing<'a> {
     }
 }
 
-fn event(kind: Kind, lane: usize, (from, to): (Span, Option<Span>), label: String) -> Event {
+/// What leaves at an instant, and arrives unless it is lost.
+fn event(kind: Kind, lane: usize, at: Span, fate: Delivery, label: String) -> Event {
+    let (to_us, fate) = match fate {
+        Delivery::After(latency) => (Some((at + latency).0), Fate::Unheard),
+        Delivery::Lost => (None, Fate::Lost),
+    };
     Event {
         kind,
         lane,
-        from_us: from.0,
-        to_us: to.map(|to| to.0),
+        from_us: at.0,
+        to_us,
         label,
-        fate: to.map_or(Fate::Lost, |_| Fate::Unheard),
+        fate,
         ..Event::default()
-    }
-}
-
-/// When a packet leaves and arrives.
-fn arrival(at: Span, fate: Delivery) -> (Span, Option<Span>) {
-    match fate {
-        Delivery::After(latency) => (at, Some(at + latency)),
-        Delivery::Lost => (at, None),
     }
 }
 
@@ -469,10 +423,8 @@ fn call_facts(op: &Op, key: RequestKey) -> Vec<(&'static str, String)> {
 }
 
 /// The first of several items, and the number of the others.
-fn several(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} +{}", rest.len()),
-    }
+fn several(words: &[String]) -> Option<String> {
+    let (first, rest) = words.split_first()?;
+    let others = (!rest.is_empty()).then_some(rest.len());
+    Some(first.clone() + &told(" +", others, ""))
 }

@@ -1,7 +1,7 @@
 //! The choice of a diagram's participants: those the violation is about, those its sentence names,
 //! and others of their rooms, as far as lanes allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use chat_types::Span;
 
@@ -25,6 +25,8 @@ const ROOMMATE_WITHIN: Span = Span::secs(60);
 pub(super) struct LaneSelection {
     /// From left to right, without the server.
     pub(super) lanes: Vec<(Agent, Lane)>,
+    /// How many of them are to the left of the server.
+    pub(super) server: usize,
     /// The number of others of the same rooms without a lane.
     pub(super) left_out: u64,
     /// When the violation was found.
@@ -77,26 +79,26 @@ impl<'l> LaneSelector<'l> {
 
     /// The participants to show; `None` if there was no activity.
     pub(super) fn choose(self) -> Option<LaneSelection> {
-        let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
-            let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
-            users.iter().filter_map(known).collect()
-        };
-        let mut chosen: Vec<(Agent, Option<User>, Role)> = Vec::new();
-        let mut add = |those: Vec<(Agent, Option<User>)>, role: Role, most: usize| {
-            for (agent, user) in those {
-                if chosen.len() < most && !chosen.iter().any(|one| one.0 == agent) {
-                    chosen.push((agent, user, role));
-                }
+        let mut chosen: Vec<(Agent, Lane)> = Vec::new();
+        let mut add = |agent: Agent, user: Option<User>, role: Role, most: usize| {
+            if chosen.len() < most && !chosen.iter().any(|one| one.0 == agent) {
+                chosen.push((agent, self.lane(agent, user, role)));
             }
             chosen.len()
         };
-        add(of(&self.violation.users), Role::Concerned, LANES);
-        let main = add(of(&self.violation.subject.others), Role::Named, LANES);
+        let violation = self.violation;
+        let mut main = 0;
+        for (users, role) in [
+            (&violation.users, Role::Concerned),
+            (&violation.subject.others, Role::Named),
+        ] {
+            for user in users {
+                if let Some(agent) = self.agents.get(user) {
+                    main = add(*agent, Some(*user), role, LANES);
+                }
+            }
+        }
         let roommates = self.roommates();
-        let seats = match main {
-            0 => LANES,
-            main => LANES.min(main + OTHERS),
-        };
         let (others, role) = if roommates.is_empty() && main == 0 {
             let mut latest = by_time(self.active.clone());
             latest.truncate(LANES);
@@ -104,19 +106,31 @@ impl<'l> LaneSelector<'l> {
         } else {
             (roommates, Role::Roommate)
         };
-        let those = others.iter().map(|agent| (*agent, None)).collect();
-        add(those, role, seats);
+        let seats = match main {
+            0 => LANES,
+            main => LANES.min(main + OTHERS),
+        };
+        for agent in &others {
+            add(*agent, None, role, seats);
+        }
         let has_no_lane = |agent: &&Agent| chosen.iter().all(|one| one.0 != **agent);
         let left_out = others.iter().filter(has_no_lane).count() as u64;
-        let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
-            (agent, self.lane(agent, user, role))
-        };
-        (!chosen.is_empty()).then(|| LaneSelection {
+        // The most affected participants are beside the server, so that arrows are short: the first to
+        // the left, the second to the right, and so on outward.
+        let mut lanes = VecDeque::new();
+        for (index, one) in chosen.into_iter().enumerate() {
+            match index % 2 {
+                0 => lanes.push_front(one),
+                _ => lanes.push_back(one),
+            }
+        }
+        (!lanes.is_empty()).then(|| LaneSelection {
+            server: lanes.len().div_ceil(2),
+            lanes: lanes.into(),
             left_out,
             violation: self.until(),
             subject: self.subject,
-            place: self.violation.subject.place,
-            lanes: chosen.iter().map(|one| lane(*one)).collect(),
+            place: violation.subject.place,
         })
     }
 

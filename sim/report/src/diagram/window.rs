@@ -42,9 +42,10 @@ pub(super) fn cut(diagram: &mut Diagram, about: Span, concerned: &[usize], last:
     diagram.from_us = first.min(from).saturating_sub(MARGIN);
     diagram.to_us = end.min(last.0.max(about)) + MARGIN;
     let (from, to) = (diagram.from_us, diagram.to_us);
-    let (bands, rules) = (&mut diagram.bands, &mut diagram.rules);
+    let bands = &mut diagram.bands;
     bands.retain(|band| band.to_us > from && band.from_us < to);
-    rules.retain(|rule| (from..=to).contains(&rule.at_us));
+    let healed = diagram.healed_us;
+    diagram.healed_us = healed.filter(|at| (from..=to).contains(at));
     diagram.events = events;
     if diagram.violation_us > to {
         let at = Span(diagram.violation_us);
@@ -90,7 +91,7 @@ fn ended(event: &Event) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagram::{Band, Fate, Kind, Rule};
+    use crate::diagram::{Band, Fate, Kind};
 
     fn event(lane: usize, at_ms: u64) -> Event {
         Event {
@@ -115,10 +116,7 @@ mod tests {
             violation_us: 90_000_000,
             events,
             bands: vec![band(0, 10), band(0, 60_000), band(80_000, 81_000)],
-            rules: vec![Rule {
-                at_us: 5_000,
-                label: String::new(),
-            }],
+            healed_us: Some(5_000),
             ..Diagram::default()
         };
         let (about, last) = (Span::millis(about_ms), Span::secs(100));
@@ -150,7 +148,7 @@ mod tests {
             first > 37_000_000 && (40_000_001..42_000_000).contains(&last),
             "{first} {last}"
         );
-        assert_eq!((diagram.bands.len(), diagram.rules.len()), (1, 0));
+        assert_eq!((diagram.bands.len(), diagram.healed_us), (1, None));
         assert!(diagram.left_out[0].ends_with(" earlier events of these lanes are not shown."));
     }
 

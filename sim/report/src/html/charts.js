@@ -23,6 +23,11 @@ function logAxis(values, top, bottom) {
   return { y, marks };
 }
 
+// An axis from zero to `most`, with about `about` marks.
+function evenAxis(most, about, top, bottom) {
+  return { y: (value) => bottom - (value / most) * (bottom - top), marks: steps(most, about) };
+}
+
 // Lines across a plot at these values, each with its value to the left.
 const levels = (marks, y, left, right, shown = span) => marks.map((value) => [
   s('line', { class: 'grid', x1: left, x2: right, y1: round(y(value)), y2: round(y(value)) }),
@@ -123,9 +128,7 @@ function waitPlot(title, waits, several) {
   const words = `${title}: ${all}, the longest first. Longest ${span(longest)} (${userName(waits.worst[0])}), shortest shown ${span(waits.worst[shown - 1].longest_ms)}. ${overtaken} overtaken, ${open} still waiting at the end.`;
   const draw = (width) => {
     const height = 150, left = 52, top = 14, bottom = 8;
-    const ticks = steps(longest || 1, 3);
-    const most = Math.max(longest, ticks[ticks.length - 1]) || 1;
-    const y = (ms) => height - bottom - (ms / most) * (height - top - bottom);
+    const { y, marks } = evenAxis(longest || 1, 3, top, height - bottom);
     const step = Math.min(18, (width - left - 8) / shown);
     const bars = waits.worst.map((wait, i) => {
       const at = left + 2 + i * step;
@@ -137,7 +140,7 @@ function waitPlot(title, waits, several) {
         wait.overtaken > 0 ? s('circle', { class: 'overtaken', cx: round(at + wide / 2), cy: round(y(wait.longest_ms) - 6), r: 3 }) : null);
     });
     return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
-      levels(ticks, y, left, width), bars);
+      levels(marks, y, left, width), bars);
   };
   const heads = ['User', several && 'Seed', '#Longest', '#Waits', '#Overtaken'];
   const rows = waits.worst.slice(0, 6).map((wait) => [userName(wait), wait.seed, span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken]);
@@ -247,11 +250,12 @@ function stagePlot(stages, title, shown, lines) {
     const end = Math.max(...stages.map((stage) => stage.users), 1);
     const most = Math.max(...stages.flatMap((stage) => lines.map((line) => line[2](stage))), 1e-3);
     const x = (n) => round(left + (n / end) * (width - left - right));
-    const y = (n) => round(height - bottom - (n / most) * (height - top - bottom));
+    const axis = evenAxis(most, 4, top, height - bottom);
+    const y = (n) => round(axis.y(n));
     const marks = (line) => stages.map((stage) => s('circle', { class: `${stage.verdict === 'pass' ? 'end' : 'open-mark'} series-${line[1]}`, cx: x(stage.users), cy: y(line[2](stage)), r: 4 },
       s('title', {}, `${line[0]}: ${shown(line[2](stage))} with ${grouped(stage.users)} users, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`)));
     return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
-      steps(most, 4).map((n) => [s('line', { class: 'grid', x1: left, x2: width - right, y1: y(n), y2: y(n) }), s('text', { class: 'tick', x: left - 6, y: y(n) + 4, 'text-anchor': 'end' }, n === 0 ? '0' : shown(n))]),
+      levels(axis.marks, y, left, width - right, shown),
       steps(end, width < 500 ? 3 : 6).map((n) => s('text', { class: 'tick', x: x(n), y: height - 10, 'text-anchor': x(n) > width - 30 ? 'end' : 'middle' }, grouped(+n.toFixed(1)))),
       lines.map((line) => [s('polyline', { class: `curve series-${line[1]}`, 'stroke-dasharray': DASHES[line[1]], points: stages.map((stage) => `${x(stage.users)},${y(line[2](stage))}`).join(' ') }), marks(line)]));
   };

@@ -14,42 +14,31 @@ const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', un
 // second, so that a lease of seconds and an exchange of milliseconds fit into one diagram. Even:
 // height is proportional to time.
 function timeScale(diagram, events, mode, zoom) {
-  if (mode === 'even') {
-    const whole = Math.max(1, diagram.to_us - diagram.from_us);
-    const height = 720 * zoom;
-    return { height, y: (us) => ((clamp(us, diagram.from_us, diagram.to_us) - diagram.from_us) / whole) * height, gaps: [] };
-  }
-  const instants = [diagram.from_us, diagram.to_us, ...events.flatMap((event) => [event.from_us, event.to_us]), ...diagram.bands.flatMap((band) => [band.from_us, band.to_us]),
-    ...diagram.rules.map((rule) => rule.at_us), ...(diagram.marks || []).map((mark) => mark.at_us)];
-  const shown = instants.filter((us) => us >= diagram.from_us && us <= diagram.to_us);
-  const known = [...new Set(shown)].sort((a, b) => a - b);
+  const isEven = mode === 'even';
+  const instants = [...events.flatMap((event) => [event.from_us, event.to_us]), ...diagram.bands.flatMap((band) => [band.from_us, band.to_us]),
+    ...moments(diagram).map(([us]) => us), ...(diagram.marks || []).map((mark) => mark.at_us)];
+  const shown = instants.filter((us) => !isEven && us >= diagram.from_us && us <= diagram.to_us);
+  const known = [...new Set([diagram.from_us, diagram.to_us, ...shown])].sort((a, b) => a - b);
   const places = [0];
   const gaps = [];
   for (let i = 1; i < known.length; i++) {
     const gap = known[i] - known[i - 1];
-    const tall = Math.min(46, 5 + 7 * Math.log10(1 + gap / 250)) * zoom;
-    if (gap >= 1e6) gaps.push([i - 1, gap]);
+    const tall = (isEven ? 720 : Math.min(46, 5 + 7 * Math.log10(1 + gap / 250))) * zoom;
+    if (gap >= 1e6 && !isEven) gaps.push({ at: places[i - 1] + tall / 2, gap });
     places.push(places[i - 1] + tall);
   }
-  const y = (us) => {
-    let low = 0, high = known.length - 1;
-    if (us <= known[0]) return 0;
-    if (us >= known[high]) return places[high];
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (known[middle] <= us) low = middle;
-      else high = middle;
-    }
-    return places[low] + ((us - known[low]) / (known[high] - known[low])) * (places[high] - places[low]);
+  const y = (instant) => {
+    const us = clamp(instant, diagram.from_us, diagram.to_us);
+    const next = Math.max(1, known.findIndex((one) => one >= us));
+    return places[next] - ((known[next] - us) / (known[next] - known[next - 1])) * (places[next] - places[next - 1]);
   };
-  return { height: places[places.length - 1], y, gaps: gaps.map(([i, gap]) => ({ at: (places[i] + places[i + 1]) / 2, gap })) };
+  return { height: places[places.length - 1], y, gaps };
 }
 
 function diagramView(diagram) {
   const state = { zoom: 1, mode: 'packed', polls: false, at: null, pinned: null, width: 0 };
   const server = diagram.lanes.findIndex((lane) => lane.role === 'server');
   const idle = diagram.events.filter((event) => event.idle && !event.blamed).length;
-  const visible = () => diagram.events.filter((event) => state.polls || !event.idle || event.blamed);
 
   const axis = s('svg', { class: 'axis-column', 'aria-hidden': 'true' });
   const canvas = s('svg', { class: 'canvas', role: 'group', 'aria-label': `Space-time diagram of ${diagram.lanes.length - 1} participants and the server. Arrow keys go from event to event.` });
@@ -65,7 +54,7 @@ function diagramView(diagram) {
   let scale = null;
 
   const render = () => {
-    shown = visible();
+    shown = diagram.events.filter((event) => state.polls || !event.idle || event.blamed);
     scale = timeScale(diagram, shown, state.mode, state.zoom);
     const room = Math.max(280, state.width || scroller.clientWidth || 900);
     const lane = Math.max(room < 520 ? LANE.narrow : LANE.least, Math.floor((room - LANE.axis - 4) / diagram.lanes.length));
@@ -76,7 +65,7 @@ function diagramView(diagram) {
     heads.style.width = `${width}px`;
     heads.replaceChildren(...diagram.lanes.map((one) => laneHead(one, lane)));
     size(axis, LANE.axis, height);
-    axis.replaceChildren(...axisMarks(diagram, shown, scale, place, pad));
+    axis.replaceChildren(...axisMarks(diagram, shown, place));
     size(canvas, width, height);
     canvas.dataset.scale = state.zoom.toFixed(3);
     canvas.dataset.server = place.x(server);
@@ -114,22 +103,22 @@ function diagramView(diagram) {
   const show = (i) => {
     for (const group of canvas.querySelectorAll('.pointed')) group.classList.remove('pointed');
     if (i === null) {
-      details.replaceChildren(...overview(diagram, server));
+      details.replaceChildren(...overview(diagram));
       return;
     }
     for (const one of [groups[i], texts[i]]) one?.classList.add('pointed');
-    details.replaceChildren(...detailsOf(diagram, shown[i], server));
+    details.replaceChildren(...detailsOf(diagram, shown[i]));
   };
 
-  // Zooms around `anchor` (a height in the window of the scroller), whose instant keeps its place.
-  const zoomTo = (zoom, anchor) => {
-    const next = clamp(zoom, ZOOM.least, ZOOM.most);
-    const at = anchor === undefined ? scroller.clientHeight / 2 : anchor;
+  // Zooms around `at` (a height in the window of the scroller), whose instant keeps its place.
+  const zoomTo = (zoom, at = scroller.clientHeight / 2) => {
     const share = (scroller.scrollTop + at - LANE.head) / Math.max(1, scale.height);
-    state.zoom = next;
+    state.zoom = clamp(zoom, ZOOM.least, ZOOM.most);
     render();
     scroller.scrollTop = share * scale.height - at + LANE.head;
   };
+  const zoomIn = () => zoomTo(state.zoom * ZOOM.step);
+  const zoomOut = () => zoomTo(state.zoom / ZOOM.step);
   const fit = () => {
     const full = scale.height / state.zoom;
     zoomTo((scroller.clientHeight - LANE.head - 60) / full, 0);
@@ -181,21 +170,14 @@ function diagramView(diagram) {
   }, { passive: false });
   panAndPinch(scroller, () => state.zoom, zoomTo);
   scroller.addEventListener('keydown', (event) => {
-    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const inLane = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const onEvent = indexOf(event.target) !== null;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === '+' || event.key === '=') zoomTo(state.zoom * ZOOM.step);
-    else if (event.key === '-') zoomTo(state.zoom / ZOOM.step);
-    else if (event.key === '0') fit();
-    else if (event.key === 'v') toViolation(true);
-    else if (event.key === 'Enter' && !onEvent) reach(state.at, true);
-    else if (event.key === 'Escape' && onEvent) scroller.focus();
-    else if (onEvent && move) reach(clamp(state.at + move, 0, groups.length - 1), true);
-    else if (onEvent && inLane) reach(nextInLane(shown, state.at, inLane), true);
-    else if (onEvent && event.key === 'Home') reach(0, true);
-    else if (onEvent && event.key === 'End') reach(groups.length - 1, true);
-    else return;
+    const to = (i) => () => reach(clamp(i, 0, groups.length - 1), true);
+    const along = (by) => () => reach(nextInLane(shown, state.at, by), true);
+    const keys = indexOf(event.target) === null ? { Enter: to(state.at) } : {
+      ArrowDown: to(state.at + 1), ArrowUp: to(state.at - 1), ArrowRight: along(1), ArrowLeft: along(-1), Home: to(0), End: to(groups.length - 1), Escape: () => scroller.focus() };
+    const act = { '+': zoomIn, '=': zoomIn, '-': zoomOut, 0: fit, v: () => toViolation(true), ...keys }[event.key];
+    if (!act) return;
+    act();
     event.preventDefault();
   });
   new ResizeObserver(() => {
@@ -216,19 +198,18 @@ function diagramView(diagram) {
     toViolation(false);
   };
   const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'The diagram' },
-    h('span', { class: 'group' }, toolButton('−', 'Zoom out', () => zoomTo(state.zoom / ZOOM.step)), zoomed, toolButton('+', 'Zoom in', () => zoomTo(state.zoom * ZOOM.step)),
+    h('span', { class: 'group' }, toolButton('−', 'Zoom out', zoomOut), zoomed, toolButton('+', 'Zoom in', zoomIn),
       toolButton('Fit', 'Show the whole stretch', fit), isFailure(diagram) ? toolButton('Violation', 'Go to the violation', () => toViolation(true)) : null),
     h('span', { class: 'group' }, check('even time', (on) => keep(() => {
       state.mode = on ? 'even' : 'packed';
       state.zoom = 1;
     })), idle > 0 ? check(`empty polls (${idle})`, (on) => keep(() => { state.polls = on; })) : null));
-  state.width = 0;
   render();
   show(null);
   return h('div', { class: 'diagram' }, tools, h('div', { class: 'panes' }, scroller, details), key(diagram),
     h('p', { class: 'muted hint' }, `Ctrl and wheel, pinch, or the keys + and − zoom; 0 fits; drag or scroll to pan${isFailure(diagram) ? '; v goes to the violation' : ''}. Enter and the arrow keys go from event to event.`),
     diagram.left_out.length > 0 ? h('ul', { class: 'muted left-out' }, diagram.left_out.map((words) => h('li', {}, words))) : null,
-    asTable(diagram, server));
+    asTable(diagram));
 }
 
 function size(svg, width, height) {
@@ -249,12 +230,12 @@ function laneLines(diagram, place, pad) {
 }
 
 // Labels of instants at which an event began, as many as fit.
-function axisMarks(diagram, shown, scale, place, pad) {
-  const all = [...shown.map((event) => event.from_us), ...diagram.rules.map((rule) => rule.at_us)].sort((a, b) => a - b);
+function axisMarks(diagram, shown, place) {
+  const all = [...shown.map((event) => event.from_us), ...moments(diagram).map(([us]) => us)].sort((a, b) => a - b);
   const marks = [];
   let free = -Infinity;
   for (const us of all) {
-    const y = pad + scale.y(us);
+    const y = place.y(us);
     if (y < free) continue;
     free = y + 26;
     marks.push(s('text', { class: 'tick', x: LANE.axis - 10, y: round(y + 4), 'text-anchor': 'end' }, (us / 1e6).toFixed(3)),
@@ -263,12 +244,16 @@ function axisMarks(diagram, shown, scale, place, pad) {
   return marks;
 }
 
+// The instants that affect all lanes: when, of which kind, and what happened.
+function moments(diagram) {
+  const all = [[diagram.healed_us, 'heal', 'all faults healed'], [isFailure(diagram) ? diagram.violation_us : undefined, 'violation', `✗ ${diagram.property}`]];
+  return all.filter(([us]) => us <= diagram.to_us);
+}
+
 function rules(diagram, place) {
-  return diagram.rules.map((rule) => {
-    const y = round(place.y(rule.at_us));
-    const kind = rule.label === 'violation' ? 'violation' : 'heal';
-    return s('g', { class: `rule ${kind}` }, s('line', { x1: 0, x2: place.width, y1: y, y2: y }),
-      s('text', { x: place.width - 8, y: y - 4, 'text-anchor': 'end' }, kind === 'violation' ? `✗ ${diagram.property}` : rule.label));
+  return moments(diagram).map(([us, kind, words]) => {
+    const y = round(place.y(us));
+    return s('g', { class: `rule ${kind}` }, s('line', { x1: 0, x2: place.width, y1: y, y2: y }), s('text', { x: place.width - 8, y: y - 4, 'text-anchor': 'end' }, words));
   });
 }
 
@@ -474,7 +459,7 @@ function key(diagram) {
     bands.map(([kind, label]) => h('li', {}, s('svg', { width: 18, height: 14, 'aria-hidden': 'true', class: 'canvas key-sample' }, s('g', { class: `band ${kind.replace('_', '-')}` }, s('rect', { x: 1, y: 1, width: 16, height: 12, rx: 3 }))), ` ${label}`)));
 }
 
-function asTable(diagram, server) {
+function asTable(diagram) {
   const details = h('details', {}, h('summary', {}, `The same as a table (${diagram.events.length} rows)`));
   details.addEventListener('toggle', () => {
     if (!details.open || details.childElementCount > 1) return;

@@ -51,20 +51,20 @@ function instant(us) {
   return `${text.replace(/(\.\d{3}\d*?)0+$/, '$1')}s`;
 }
 
-// Redraws when the width changes, and only then.
+// A box that redraws when its width changes, or when its `redraw` is called.
 function drawn(draw, className) {
   const box = h('div', { class: className });
-  let last = 0;
-  const redraw = (width) => {
+  box.redraw = () => box.replaceChildren(...[draw(box.drawnWidth)].flat());
+  const resize = (width) => {
     const whole = Math.max(280, Math.floor(width));
-    if (whole === last) return;
-    last = whole;
-    box.replaceChildren(draw(whole));
+    if (whole === box.drawnWidth) return;
+    box.drawnWidth = whole;
+    box.redraw();
   };
   new ResizeObserver((entries) => {
-    for (const entry of entries) if (entry.contentRect.width > 0) redraw(entry.contentRect.width);
+    for (const entry of entries) if (entry.contentRect.width > 0) resize(entry.contentRect.width);
   }).observe(box);
-  redraw(680);
+  resize(680);
   return box;
 }
 

@@ -130,10 +130,9 @@ function waitsSection(run) {
 }
 
 function messagesSection(run) {
-  const rows = run.counts.map(([name, n, words]) => [name, n, words]);
   const refusals = run.refusals.map(([code, n]) => [h('code', {}, code), n]);
   return section('messages', 'Messages and refusals', h('div', { class: 'pair' },
-    h('div', {}, h('h3', {}, 'Messages'), table('Messages', ['Messages', '#Count', 'Meaning'], rows, 'tight')),
+    h('div', {}, h('h3', {}, 'Messages'), table('Messages', ['Messages', '#Count', 'Meaning'], run.counts, 'tight')),
     h('div', {}, h('h3', {}, 'Refusals of all calls, by code'), refusals.length > 0 ? foldedTable('Refusals by code', ['Code', '#Count'], refusals, 'tight') : h('p', { class: 'nothing' }, 'Nothing was refused.'))));
 }
 

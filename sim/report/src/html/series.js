@@ -16,35 +16,35 @@ function seriesCharts(run) {
   const n = series.arrived.length;
   const middle = (i) => (i + 0.5) * series.bucket_ms;
   const end = (i) => (i + 1) * series.bucket_ms;
-  const rate = (counts) => counts.map((count, i) => [middle(i), count / (series.bucket_ms / 1000)]);
-  const level = (values) => [[0, 0], ...values.map((value, i) => [end(i), value])];
+  const rate = (counts) => counts.map((count) => count / (series.bucket_ms / 1000));
   const each = (value) => `${value < 10 ? +value.toFixed(1) : grouped(Math.round(value))}/s`;
   const whole = (value) => grouped(Math.round(value));
-  const at = (values, show) => (i) => (values[i] === undefined || values[i] === null ? '–' : show(values[i]));
-  const perSecond = (counts) => at(counts.map((count) => count / (series.bucket_ms / 1000)), each);
+  // A line: its name, its colour, its shape, its points, and its value in a bucket in words.
+  const line = (name, number, values, show, shape = 'line') => [name, number, shape,
+    shape === 'steps' ? [[0, 0], ...values.map((value, i) => [end(i), value])] : values.map((value, i) => [middle(i), value]).filter((point) => point[1] !== null),
+    (i) => ((values[i] ?? null) === null ? '–' : show(values[i]))];
   const some = series.sampled_of > series.sample.length ? `${grouped(series.sample.length)} of ${grouped(series.sampled_of)}` : grouped(series.sampled_of);
   const sum = (counts) => counts.reduce((all, count) => all + count, 0);
   // The latency of messages, or a latency or wait that a threshold limits.
   const lengths = (metric) => {
     const buckets = series.measured[metric];
     const count = buckets.reduce((sum, bucket) => sum + (bucket ? bucket.count : 0), 0);
-    const quantile = (name) => buckets.map((bucket, i) => (bucket ? [middle(i), bucket[name]] : null)).filter(Boolean);
-    const line = (name, number) => [name, number, 'line', quantile(name), at(buckets.map((bucket) => bucket && bucket[name]), span)];
+    const quantile = (name, number) => line(name, number, buckets.map((bucket) => bucket && bucket[name]), span);
     const isMessage = metric === 'message_latency';
     const limits = series.limits.filter((limit) => limit.metric === metric);
     const over = limits.map((limit) => `${limit.expression} ${limit.crossed.length > 0 ? `crossed in ${limit.crossed.length} of ${buckets.length} buckets` : 'kept in every bucket'}`);
     return { name: metric, title: metricName(metric), log: true, shown: span, limits, dots: isMessage ? series.sample : null,
-      note: [`${grouped(count)} measured${isMessage ? `; the dots are ${some}` : ''}`, ...over].join('; '), lines: [line('p50', 1), line('p95', 4), line('p99', 2)] };
+      note: [`${grouped(count)} measured${isMessage ? `; the dots are ${some}` : ''}`, ...over].join('; '), lines: [quantile('p50', 1), quantile('p95', 4), quantile('p99', 2)] };
   };
   return n === 0 ? [] : [
     ...Object.keys(series.measured).map(lengths),
     { name: 'messages', title: 'Messages', note: `${grouped(sum(series.messages_offered))} offered, ${grouped(sum(series.messages_accepted))} accepted`, shown: each, lines: [
-      ['offered', 2, 'line', rate(series.messages_offered), perSecond(series.messages_offered)], ['accepted', 1, 'line', rate(series.messages_accepted), perSecond(series.messages_accepted)]] },
+      line('offered', 2, rate(series.messages_offered), each), line('accepted', 1, rate(series.messages_accepted), each)] },
     { name: 'calls', title: 'Calls of any kind', note: `${grouped(sum(series.calls_offered))} offered, ${grouped(sum(series.calls_answered))} answered`, shown: each, lines: [
-      ['offered', 2, 'line', rate(series.calls_offered), perSecond(series.calls_offered)], ['answered', 1, 'line', rate(series.calls_answered), perSecond(series.calls_answered)]] },
-    { name: 'users', title: 'Users present', note: `${grouped(sum(series.arrived))} arrived`, shown: whole, lines: [['present', 3, 'steps', level(series.present), at(series.present, whole)]] },
-    { name: 'queue', title: 'Users in the queue', note: `${grouped(Math.max(0, ...series.in_line))} at most`, shown: whole, lines: [['in the queue', 4, 'steps', level(series.in_line), at(series.in_line, whole)]] },
-    { name: 'refusals', title: 'Refusals', note: `${grouped(sum(series.refused))} of all calls`, shown: each, lines: [['refused', 2, 'line', rate(series.refused), perSecond(series.refused)]] },
+      line('offered', 2, rate(series.calls_offered), each), line('answered', 1, rate(series.calls_answered), each)] },
+    { name: 'users', title: 'Users present', note: `${grouped(sum(series.arrived))} arrived`, shown: whole, lines: [line('present', 3, series.present, whole, 'steps')] },
+    { name: 'queue', title: 'Users in the queue', note: `${grouped(Math.max(0, ...series.in_line))} at most`, shown: whole, lines: [line('in the queue', 4, series.in_line, whole, 'steps')] },
+    { name: 'refusals', title: 'Refusals', note: `${grouped(sum(series.refused))} of all calls`, shown: each, lines: [line('refused', 2, rate(series.refused), each)] },
   ];
 }
 
@@ -55,20 +55,12 @@ function overTime(run) {
   const end = run.several_seeds ? Math.max(series.ended_ms, series.arrived.length * series.bucket_ms) : endOf(run);
   const state = { from: 0, to: end, at: null };
   const readout = h('p', { class: 'reading', role: 'status' }, 'Point at a chart to read its figures; drag across one to zoom.');
-  const boxes = charts.map((chart) => h('div', { class: 'plot over-time', 'data-chart': chart.name }));
-  const axis = h('div', { class: 'plot over-time-axis' });
-  let width = 680;
-  const redraw = () => {
-    charts.forEach((chart, i) => boxes[i].replaceChildren(drawSeries(run, chart, state, width)));
-    axis.replaceChildren(timeAxis(state, width));
-    for (const one of buttons) one.disabled = one.dataset.needs === 'zoomed' && state.from === 0 && state.to === end;
-  };
   const zoom = (from, to) => {
     const least = Math.min(end, 4 * series.bucket_ms);
     const middle = (from + to) / 2, half = Math.max(least, to - from) / 2;
     state.from = clamp(middle - half, 0, Math.max(0, end - 2 * half));
     state.to = Math.min(end, state.from + 2 * half);
-    redraw();
+    stack.redraw();
   };
   const by = (factor, shift) => () => {
     const middle = (state.from + state.to) / 2 + shift * (state.to - state.from);
@@ -77,25 +69,25 @@ function overTime(run) {
     zoom(kept - half, kept + half);
   };
   const buttons = [toolButton('−', 'Zoom the time out', by(2, 0), 'zoomed'), toolButton('+', 'Zoom the time in', by(0.5, 0)), toolButton('←', 'Earlier', by(1, -0.5), 'zoomed'), toolButton('→', 'Later', by(1, 0.5), 'zoomed'), toolButton('All', 'Show the whole run', () => zoom(0, end), 'zoomed')];
-  const toMs = (x) => state.from + (clamp(x - AXIS.left, 0, width - AXIS.left - AXIS.right) / (width - AXIS.left - AXIS.right)) * (state.to - state.from);
+  const stack = drawn((width) => {
+    for (const one of buttons) one.disabled = one.dataset.needs === 'zoomed' && state.from === 0 && state.to === end;
+    return [...charts.map((chart) => h('div', { class: 'series' }, h('h3', {}, chart.title, h('span', { class: 'muted' }, ` ${chart.note}`)), h('div', { class: 'plot over-time', 'data-chart': chart.name }, drawSeries(run, chart, state, width)),
+      chart.lines.length > 1 ? lineLegend(chart.lines.map((line) => [line[0], line[1]])) : null)), h('div', { class: 'plot over-time-axis' }, timeAxis(state, width))];
+  }, 'stack');
+  const toMs = (x) => {
+    const width = stack.drawnWidth - AXIS.left - AXIS.right;
+    return state.from + (clamp(x - AXIS.left, 0, width) / width) * (state.to - state.from);
+  };
   const tell = (ms) => {
     const i = clamp(Math.floor(ms / series.bucket_ms), 0, series.arrived.length - 1);
     readout.textContent = `${clock(i * series.bucket_ms)} to ${clock((i + 1) * series.bucket_ms)}: ${charts.map((chart) => `${chart.title.toLowerCase()} ${chart.lines.map((line) => `${chart.lines.length > 1 ? `${line[0]} ` : ''}${line[4](i)}`).join(', ')}`).join(' · ')}`;
-    const x = AXIS.left + ((ms - state.from) / (state.to - state.from)) * (width - AXIS.left - AXIS.right);
+    const x = timeScaleOf(state, stack.drawnWidth)(ms);
     for (const cross of stack.querySelectorAll('.cross')) {
       cross.setAttribute('x1', round(x));
       cross.setAttribute('x2', round(x));
     }
   };
-  const stack = h('div', { class: 'stack' }, charts.map((chart, i) => h('div', { class: 'series' }, h('h3', {}, chart.title, h('span', { class: 'muted' }, ` ${chart.note}`)), boxes[i], chart.lines.length > 1 ? lineLegend(chart.lines.map((line) => [line[0], line[1]])) : null)), axis);
   dragToZoom(stack, toMs, zoom, tell);
-  new ResizeObserver((entries) => {
-    const next = Math.max(280, Math.floor(entries[0].contentRect.width));
-    if (next === width || next < 281) return;
-    width = next;
-    redraw();
-  }).observe(stack);
-  redraw();
   const rows = series.arrived.map((_, i) => [clock(i * series.bucket_ms), ...charts.flatMap((chart) => chart.lines.map((line) => line[4](i)))]);
   const heads = ['From', ...charts.flatMap((chart) => chart.lines.map((line) => `#${chart.lines.length > 1 ? `${chart.title}, ${line[0]}` : chart.title}`))];
   const asTable = h('details', {}, h('summary', {}, `The figures as a table (${rows.length} rows of ${span(series.bucket_ms)})`));
@@ -141,18 +133,16 @@ function drawSeries(run, chart, state, width) {
   const dots = (chart.dots || []).filter((dot) => isIn(dot[0]));
   const limits = chart.limits || [];
   const values = lines.flatMap((line) => line[3].map((point) => point[1])).concat(dots.map((dot) => dot[1]), limits.map((limit) => limit.bound_ms));
-  const most = Math.max(...values, chart.log ? 1 : 1e-9);
-  const least = chart.log ? Math.min(...values.filter((value) => value > 0), most) : 0;
-  const marks = chart.log ? decades(least, most) : steps(most === 1e-9 ? 1 : most, 2);
-  const [low, high] = chart.log ? [Math.log10(marks[0]), Math.log10(marks[marks.length - 1])] : [0, Math.max(most, marks[marks.length - 1])];
-  const place = (value) => (chart.log ? (Math.log10(Math.max(value, marks[0])) - low) / Math.max(high - low, 1e-9) : value / high);
-  const y = (value) => round(height - AXIS.bottom - place(value) * (height - AXIS.top - AXIS.bottom));
+  const above = values.filter((value) => value > 0);
+  const place = [AXIS.top, height - AXIS.bottom];
+  const axis = chart.log ? logAxis(above.length > 0 ? above : [1], ...place) : evenAxis(Math.max(...above, 0) || 1, 2, ...place);
+  const y = (value) => round(axis.y(value));
   const clip = freshId('clip');
   const words = `${chart.title} over time: ${chart.note}. ${chart.lines.map((line) => `${line[0]}: ${line[3].length > 0 ? `largest ${chart.shown(Math.max(...line[3].map((point) => point[1])))}` : 'none'}`).join(', ')}.`;
   return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
     s('clipPath', { id: clip }, s('rect', { x: AXIS.left, y: 0, width: width - AXIS.left - AXIS.right, height })),
     faultBands(run, x, height, clip),
-    levels(marks, y, AXIS.left, width - AXIS.right, chart.shown),
+    levels(axis.marks, y, AXIS.left, width - AXIS.right, chart.shown),
     s('g', { 'clip-path': `url(#${clip})` },
       dots.map((dot) => s('circle', { class: 'sample', cx: round(x(dot[0])), cy: y(dot[1]), r: 1.8 })),
       limits.map((limit) => [limit.crossed.map((i) => s('rect', { class: 'over', x: round(x(i * run.series.bucket_ms)), y: 0, width: round(Math.max(1.5, x((i + 1) * run.series.bucket_ms) - x(i * run.series.bucket_ms))), height: y(limit.bound_ms) }, s('title', {}, `${clock(i * run.series.bucket_ms)}: ${limit.expression} was not kept`))),

@@ -2,17 +2,16 @@
 
 // The diagram of one user, from the packed lanes; none if they do not hold it.
 function laneOf(run, row, index) {
-  const lanes = run.lanes;
-  const lane = lanes ? lanes.users.indexOf(index) : -1;
-  if (lane < 0) return null;
-  const events = lanes.events.filter((event) => event[0] === lane).map(([, kind, label, fate, from_us, to_us, served_us]) => ({
-    kind, lane: 0, from_us, to_us: to_us ?? undefined, served_us: served_us ?? undefined, label: lanes.labels[label], fate, facts: [] }));
-  if (events.length === 0) return null;
+  const users = run.lanes ? run.lanes.users : [];
+  const lane = users.findIndex((one) => one.user === index);
+  if (lane < 0 || users[lane].events.length === 0) return null;
+  const events = users[lane].events.map(([kind, label, fate, from_us, to_us, served_us]) => ({
+    kind, lane: 0, from_us, to_us: to_us ?? undefined, served_us, label: run.lanes.labels[label], fate, facts: [] }));
   const from_us = events[0].from_us - 1000;
   const to_us = Math.max(...events.map((event) => event.to_us ?? event.from_us)) + 1000;
-  const bands = lanes.bands.filter((band) => (band.lane === lane || band.lane === lanes.users.length) && band.from_us < to_us && band.to_us > from_us);
-  const more = lanes.left_out[lane];
-  return { of: 'followed', seed: run.series.seed, property: '', detail: `What ${userName(row)} did and received`, violation_us: from_us, from_us, to_us, events, rules: [],
+  const bands = run.lanes.bands.filter((band) => (band.lane === lane || band.lane === users.length) && band.from_us < to_us && band.to_us > from_us);
+  const more = users[lane].left_out;
+  return { of: 'followed', seed: run.series.seed, property: '', detail: `What ${userName(row)} did and received`, violation_us: from_us, from_us, to_us, events,
     lanes: [{ name: row.user || row.name, persona: row.user ? row.name : '', role: 'bystander' }, { name: 'server', persona: '', role: 'server' }],
     bands: bands.map((band) => ({ ...band, lane: band.lane === lane ? 0 : 1 })),
     left_out: more > 0 ? [`${grouped(more)} later events of this user are not in this file.`] : [] };
@@ -60,9 +59,9 @@ function usersSection(run) {
   const count = h('p', { class: 'muted', role: 'status' });
   const choose = ({ row, index }) => {
     const diagram = laneOf(run, row, index);
-    const more = [h('p', { class: 'muted' }, run.live ? 'Everything of this user, line by line: ' : 'This user among those of its rooms, with all facts: ', command(`${run.follow} ${shellWord(row.user || row.name)}`))];
     lane.replaceChildren(h('h3', {}, userName(row)),
-      ...(diagram ? [diagramView(diagram)] : [h('p', { class: 'nothing' }, run.live ? 'A live run does not record packets, so that no lane can be drawn.' : 'The lane of this user is not in this file.')]), ...more);
+      ...(diagram ? [diagramView(diagram)] : [h('p', { class: 'nothing' }, run.live ? 'A live run does not record packets, so that no lane can be drawn.' : 'The lane of this user is not in this file.')]),
+      h('p', { class: 'muted' }, run.live ? 'Everything of this user, line by line: ' : 'This user among those of its rooms, with all facts: ', command(`${run.follow} ${shellWord(row.user || row.name)}`)));
     lane.focus();
   };
   const show = (text) => {

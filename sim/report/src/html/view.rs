@@ -116,21 +116,19 @@ fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
     let commands = result.repro.iter().flat_map(|repro| {
         let whole = repro.whole.as_deref();
         let whole = whole.map(|command| ("See the whole run again", command));
-        [Some((purpose, &*repro.command)), whole]
+        [(purpose, &*repro.command)].into_iter().chain(whole)
     });
-    commands.flatten().collect()
+    commands.collect()
 }
 
 fn follow_command(run: &FinishedRun, series: &Series) -> String {
-    let output = match &run.result().live {
-        Some(_) => "--trace trace.jsonl --follow",
-        None => "--report report.html --follow",
-    };
-    let again = match (&run.result().live, &run.result().repro) {
-        (Some(_), Some(repro)) => repro.command.clone(),
-        (_, _) => repeat_command(&run.file, series.seed, 1, &run.plan.recipe),
-    };
-    format!("{again} {output}")
+    match (&run.result().live, &run.result().repro) {
+        (Some(_), Some(repro)) => format!("{} --trace trace.jsonl --follow", repro.command),
+        (_, _) => {
+            let again = repeat_command(&run.file, series.seed, 1, &run.plan.recipe);
+            format!("{again} --report report.html --follow")
+        }
+    }
 }
 
 fn properties(result: &RunResult) -> Value {

@@ -2,6 +2,7 @@
 
 use chat_types::Span;
 
+use crate::FailureExcerpt;
 use sim_model::outcome::START;
 use sim_model::protocol::User;
 use sim_model::run_log::{Logged, RunLog};
@@ -24,12 +25,7 @@ pub struct ObservedLine {
 /// order they happened: at most `keep` of all users. Every user has a fair share of them, so that a
 /// busy user does not displace the others; the world's records in between are added.
 #[must_use]
-pub fn excerpt(
-    log: &RunLog,
-    until: Span,
-    users: &[User],
-    keep: usize,
-) -> (Vec<String>, Vec<ObservedLine>) {
+pub fn excerpt(log: &RunLog, until: Span, users: &[User], keep: usize) -> FailureExcerpt {
     let name = |user: &User| {
         let its = log.entries.iter().find(|entry| entry.user == Some(*user));
         let agent = its.and_then(|entry| entry.agent);
@@ -63,13 +59,14 @@ pub fn excerpt(
         });
     }
     let count = |lane| lines.iter().filter(|one| one.lane == Some(lane)).count();
-    let counts: Vec<usize> = (0..users.len()).map(count).collect();
-    let shares = shares(keep, &counts);
-    let mut left_out: Vec<usize> = counts
-        .iter()
-        .zip(shares)
-        .map(|(all, kept)| all - kept)
-        .collect();
+    let mut kept: Vec<usize> = (0..users.len()).map(count).collect();
+    let mut left_out = vec![0; users.len()];
+    while kept.iter().sum::<usize>() > keep
+        && let Some(busiest) = (0..users.len()).max_by_key(|lane| kept[*lane])
+    {
+        kept[busiest] -= 1;
+        left_out[busiest] += 1;
+    }
     // The world is shown from the first kept line on.
     let mut has_begun = false;
     lines.retain(|line| {
@@ -89,25 +86,9 @@ pub fn excerpt(
     if let Some(line) = shown.max_by_key(|line| line.lane == Some(0)) {
         line.blamed = true;
     }
-    (names, lines)
-}
-
-/// The number of lines of each lane: as equal as possible.
-fn shares(keep: usize, lanes: &[usize]) -> Vec<usize> {
-    let mut shares = vec![0; lanes.len()];
-    let mut left = keep;
-    while left > 0 {
-        let mut grew = false;
-        for (share, lane) in shares.iter_mut().zip(lanes) {
-            if left > 0 && *share < *lane {
-                *share += 1;
-                left -= 1;
-                grew = true;
-            }
-        }
-        if !grew {
-            break;
-        }
+    FailureExcerpt {
+        users: names,
+        lines,
+        other_hash: None,
     }
-    shares
 }

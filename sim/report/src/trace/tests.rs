@@ -205,10 +205,10 @@ fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
     let mut log = RunLog::default();
     play(&mut log);
     let mut text = String::new();
-    let (names, lines) = excerpt(&log, Span::millis(until_ms), users, keep);
-    for line in lines {
+    let shown = excerpt(&log, Span::millis(until_ms), users, keep);
+    for line in shown.lines {
         let mark = if line.blamed { " ◀" } else { "" };
-        let user = line.lane.map_or("", |lane| &names[lane]);
+        let user = line.lane.map_or("", |lane| &shown.users[lane]);
         text.push_str(&format!("{} {user} {}{mark}\n", line.at, line.text));
     }
     text

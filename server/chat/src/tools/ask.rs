@@ -91,8 +91,7 @@ pub struct Search {
 
 impl Ask {
     /// Whether the core stores its text, for others to read.
-    #[must_use]
-    pub const fn adds_text(&self) -> bool {
+    pub(crate) const fn adds_text(&self) -> bool {
         matches!(
             self,
             Self::Command(Command::SendMessage { .. } | Command::Append { .. })
@@ -102,8 +101,7 @@ impl Ask {
 
     /// The size of the texts of the command, which the journal keeps, also if the command is refused;
     /// none for a read.
-    #[must_use]
-    pub fn entry_bytes(&self) -> Option<u64> {
+    pub(crate) fn entry_bytes(&self) -> Option<u64> {
         match self {
             Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
             Self::About(_, said, _) => Some(length(said.as_ref())),
@@ -112,8 +110,7 @@ impl Ask {
     }
 
     /// The part of a member list that the result has.
-    #[must_use]
-    pub fn part(&self) -> MemberPart {
+    pub(crate) fn part(&self) -> MemberPart {
         if let Self::Members(_, part) = self {
             return *part;
         }
@@ -121,8 +118,7 @@ impl Ask {
     }
 
     /// The caller's own words that the result repeats: the text of its break.
-    #[must_use]
-    pub fn own_words(&self) -> Option<Arc<str>> {
+    pub(crate) fn own_words(&self) -> Option<Arc<str>> {
         if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
             return excuse.clone();
         }

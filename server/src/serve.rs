@@ -45,6 +45,7 @@ use server_settings::{Realm, Settings};
 use server_storage::clock::Clock;
 use server_storage::history::{Followed, History, HistoryOptions};
 use server_storage::journal::{self, Journal, MemoryJournal};
+use server_storage::random;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -148,9 +149,8 @@ impl Core {
                 (opened.node, Box::new(journal))
             }
             None => {
-                let mut seed = [0; 8];
-                getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-                secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                let seed = random().map_err(ServeError::Randomness)?;
+                secrets = Secrets::new(&random().map_err(ServeError::Randomness)?);
                 history = None;
                 let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
                 (node, Box::new(MemoryJournal::default()))

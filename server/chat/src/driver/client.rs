@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, Ticket, Time};
+use server_storage::random;
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{AnswerFacts, CallerContext};
@@ -255,14 +256,14 @@ impl NodeClient {
 /// The call with a request key, and whether the key was drawn here: so that a repetition at another
 /// member has no second effect.
 fn keyed(mut call: Call) -> (Call, bool) {
-    let mut drawn = [0; 16];
-    if let Call::Command { key, .. } = &mut call
-        && key.is_none()
+    if let Call::Command {
+        key: key @ None, ..
+    } = &mut call
     {
         // Without randomness the call goes out once, and is not repeated.
-        let is_minted = getrandom::fill(&mut drawn).is_ok();
-        *key = is_minted.then_some(RequestKey(u128::from_le_bytes(drawn)));
-        return (call, is_minted);
+        let drawn = random().ok();
+        *key = drawn.map(|drawn| RequestKey(u128::from_le_bytes(drawn)));
+        return (call, drawn.is_some());
     }
     (call, false)
 }

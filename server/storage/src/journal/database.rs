@@ -21,6 +21,7 @@ use server_settings::Durability;
 
 use super::folder;
 use crate::private::{self, Access};
+use crate::random;
 use crate::sqlite::{bytes, empty_wal, execute, exists, signed, unsigned, value};
 
 /// The largest number of records of one read.
@@ -498,14 +499,10 @@ impl Store for &Database {
 /// # Errors
 /// The operating system has no random numbers.
 pub fn new_identity() -> Result<Identity, getrandom::Error> {
-    let (mut realm, mut seed, mut secret) = ([0; 16], [0; 8], [0; 32]);
-    for drawn in [&mut realm[..], &mut seed, &mut secret] {
-        getrandom::fill(drawn)?;
-    }
     Ok(Identity {
-        realm: u128::from_le_bytes(realm),
-        seed: u64::from_le_bytes(seed),
-        secret,
+        realm: u128::from_le_bytes(random()?),
+        seed: u64::from_le_bytes(random()?),
+        secret: random()?,
     })
 }
 

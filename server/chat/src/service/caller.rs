@@ -234,14 +234,9 @@ impl Service {
             }
             return Ok(origin.handle_for_key(&self.secrets, key));
         }
-        let id = scope.and_then(|scope| scope.id());
-        let make = |name: &str| match &id {
-            Some(id) => Ok(self.secrets.handle_in_scope(id, name, newest)),
-            None => Secrets::random_handle(),
-        };
         let made = match scope {
-            Some(scope) => scope.handle_to_mint(name, newest, make),
-            None => make(""),
+            Some(scope) => scope.handle_to_mint(name, newest, &self.secrets),
+            None => Secrets::random_handle(),
         };
         made.map_err(|error| {
             tracing::error!(%error, "no randomness for a handle");

@@ -20,6 +20,7 @@ use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
+use crate::private;
 
 /// The pause after an error.
 pub(super) const RETRY: Duration = Duration::from_secs(10);
@@ -222,9 +223,8 @@ impl Follower {
         journal: &JournalReader,
         position: Position,
     ) -> Result<Option<(Chain, Hub)>, FollowError> {
-        let file = match journal.snapshot(position) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let Some(file) = private::present(journal.snapshot(position))? else {
+            return Ok(None);
         };
         match Snapshot::read(&self.options.origin, &file) {
             Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
@@ -269,16 +269,12 @@ impl Follower {
         // Those that were damaged first have more than those that were to replace them.
         let is_second = aside[0].exists();
         let moved = present.iter().zip(&aside).map(|(from, to)| {
-            let moved = match is_second {
+            private::present(match is_second {
                 true => fs::remove_file(from),
                 false => fs::rename(from, to),
-            };
-            match moved {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                moved => moved,
-            }
+            })
         });
-        let moved: io::Result<()> = moved.collect();
+        let moved: io::Result<Vec<_>> = moved.collect();
         if let Err(error) = &moved {
             tracing::error!(
                 error = server_settings::os_error::reason(error),

@@ -34,12 +34,6 @@ pub enum KeepError {
     Folder(#[from] NoWrite),
 }
 
-impl From<rusqlite::Error> for KeepError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
-    }
-}
-
 /// A batch of the log: its record of the journal, and the place behind it.
 #[derive(Clone, Debug)]
 pub struct KeptBatch {
@@ -281,7 +275,7 @@ impl KeptJournal {
             }
         }
         let database = self.writer.database.as_ref();
-        database.ok_or_else(|| rusqlite::Error::InvalidQuery.into())
+        Ok(database.ok_or(DatabaseError::Sqlite(rusqlite::Error::InvalidQuery))?)
     }
 
     /// Closes the database, so that the next write reads what the disk has.

@@ -43,7 +43,7 @@ use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
 use server_storage::clock::Clock;
-use server_storage::history::{Followed, History, HistoryOptions};
+use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, Journal, MemoryJournal};
 use server_storage::random;
 use tokio::net::TcpListener;
@@ -144,9 +144,8 @@ impl Core {
                 let started = History::start(&options.folder, &settings.limits, &history_options);
                 let past = started.map_err(ServeError::Thread)?;
                 secrets = Secrets::new(&opened.identity.secret);
-                history = Some(past.clone());
-                let journal = Followed::new(Box::new(opened.journal), past);
-                (opened.node, Box::new(journal))
+                history = Some(past);
+                (opened.node, Box::new(opened.journal))
             }
             None => {
                 let seed = random().map_err(ServeError::Randomness)?;
@@ -157,8 +156,8 @@ impl Core {
             }
         };
         let clock = Clock::start_after(node.hub().now());
-        let metrics = Metrics::new(settings.realm_label());
-        let (client, running) = driver::start(node, journal, clock, Arc::new(metrics));
+        let metrics = Arc::new(Metrics::new(settings.realm_label()));
+        let (client, running) = driver::start(node, journal, history.clone(), clock, metrics);
         let service = Service::new(client, secrets).remembering(history);
         Ok(Self::limited(settings, service, running))
     }

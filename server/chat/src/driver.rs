@@ -28,6 +28,7 @@ use std::time::Instant;
 use chat_core::{Call, Earlier, Node, Reject, Response, Ticket};
 use serde::{Deserialize, Serialize};
 use server_storage::clock::Clock;
+use server_storage::history::History;
 use server_storage::journal::{Journal, NoWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -147,15 +148,16 @@ pub enum Died {
     Unkept(NoWrite),
 }
 
-/// Starts the driver over the node and the journal. Must be called on a runtime, where the driver
-/// runs.
+/// Starts the driver over the node and the journal, which a history may follow. Must be called on a
+/// runtime, where the driver runs.
 pub fn start(
     node: Node,
     journal: Box<dyn Journal>,
     clock: Clock,
+    history: Option<History>,
     metrics: Arc<Metrics>,
 ) -> (NodeClient, Running) {
-    let engine = Alone::new(node, journal, Arc::clone(&metrics));
+    let engine = Alone::new(node, journal, history, Arc::clone(&metrics));
     start_engine(Box::new(engine), clock, metrics)
 }
 

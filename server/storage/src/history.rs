@@ -23,18 +23,16 @@ mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Entry, Hub, Position, Time};
+use chat_core::Position;
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::clock::Clock;
-use crate::journal::{Fate, FateReporter, Journal, NoWrite, folder};
+use crate::journal::folder;
 use crate::{blocking, lock};
 use follower::Follower;
 use past::{PastReader, VISITED};
@@ -211,14 +209,6 @@ impl History {
         ]
     }
 
-    /// Receives the fate of a batch with this number of entries.
-    fn note(&self, fate: Fate, entries: u64) {
-        if let Fate::Committed { first, .. } = fate {
-            let last = Position(first.0 + entries.saturating_sub(1));
-            self.0.progress.commit(last);
-        }
-    }
-
     /// Clients may know of entries up to this position, which the journal will have: reads wait for
     /// them.
     #[cfg(feature = "cluster")]
@@ -226,11 +216,9 @@ impl History {
         self.0.progress.announce(last);
     }
 
-    /// The journal has entries up to this position.
-    #[cfg(feature = "cluster")]
+    /// The journal has entries up to this position. Reads that begin now wait for them.
     pub fn commit(&self, last: Position) {
         self.0.progress.commit(last);
-        self.0.progress.wake();
     }
 
     /// Lets the follower reach the end of the journal, and waits until it has ended.
@@ -314,54 +302,6 @@ impl HistoryParts {
             self.readers.put((files, reader));
         }
         read
-    }
-}
-
-/// A journal that reports its commits to a history.
-pub struct Followed {
-    journal: Box<dyn Journal>,
-    history: History,
-    /// The number of entries in flight.
-    entries: Arc<AtomicU64>,
-}
-
-impl Followed {
-    /// Lets the history follow the journal.
-    #[must_use]
-    pub fn new(journal: Box<dyn Journal>, history: History) -> Self {
-        Self {
-            journal,
-            history,
-            entries: Arc::default(),
-        }
-    }
-}
-
-impl Journal for Followed {
-    fn attach(&mut self, later: FateReporter) {
-        let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
-        self.journal.attach(FateReporter::new(move |fate| {
-            // Reads that follow the answer wait for the history; the answer does not.
-            history.note(fate, entries.load(Ordering::Relaxed));
-            later.tell(fate);
-            history.0.progress.wake();
-        }));
-    }
-
-    fn append(&mut self, now: Time, batch: &[Entry]) -> Option<Fate> {
-        self.entries.store(batch.len() as u64, Ordering::Relaxed);
-        let appended = self.journal.append(now, batch);
-        if let Some(fate) = appended {
-            self.history.note(fate, batch.len() as u64);
-            self.history.0.progress.wake();
-        }
-        appended
-    }
-
-    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
-        let closed = self.journal.close(hub);
-        self.history.stop();
-        closed
     }
 }
 

@@ -98,7 +98,7 @@ fn start(config: Config) -> (NodeClient, Running, ManualJournal) {
     let journal = ManualJournal::default();
     let node = Node::start(config, 7);
     let boxed = Box::new(journal.clone());
-    let (client, running) = driver::start(node, boxed, Clock::start(), Arc::default());
+    let (client, running) = driver::start(node, boxed, None, Clock::start(), Arc::default());
     (client, running, journal)
 }
 

@@ -41,7 +41,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
     }));
     let journal = Box::new(MemoryJournal::default());
     let node = Node::start(Config::default(), 7);
-    let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default());
+    let (client, _running) = driver::start(node, journal, None, Clock::start(), Arc::default());
     let service = Service::new(client, Secrets::new(&identity.secret))
         .remembering(Some(history))
         .within(Arc::clone(&capacity));

@@ -8,10 +8,10 @@ use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, T
 use server_storage::random;
 use tokio::sync::{mpsc, oneshot};
 
-use super::caller_context::{AnswerFacts, CallerContext};
+use super::caller_context::{CallerContext, reader_of};
 use super::engine::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
-use super::{Answered, Input, MAX_QUEUED, Settled, Shared};
+use super::{Answered, Input, MAX_QUEUED, Settled, Shared, Waiter};
 use crate::banned_addresses::BannedAddresses;
 use crate::metrics::{Metrics, Row};
 use crate::view::View;
@@ -203,14 +203,17 @@ impl NodeClient {
             return Settled::Answered(self.refusal(reject.with_earlier(earlier)));
         }
         let (reply, answer) = oneshot::channel();
-        let sent = Instant::now();
+        let reader = reader_of(&call);
         let input = Input::Call {
             ticket,
             from,
             call,
-            slot,
-            sent,
-            reply,
+            sent: Instant::now(),
+            waiter: Waiter {
+                reader,
+                reply,
+                slot,
+            },
         };
         if self.inputs.send(input).is_err() {
             return Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }));

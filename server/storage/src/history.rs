@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use chat_core::Position;
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
 use crate::journal::folder;
 use crate::{blocking, lock};
@@ -228,75 +228,66 @@ impl History {
         }
     }
 
-    /// Reads the messages before this, when the history has everything that is committed now. None if
-    /// the reader never was a member of the room. A read that takes too long answers with what it found
-    /// so far.
-    pub async fn read(&self, query: PastQuery, before: Option<u64>, reading: PastReading) -> Timed {
+    /// Reads the messages when the history has everything that is committed now. None if the reader never
+    /// was a member of the room. A read that takes too long answers with what it found so far.
+    pub async fn read(&self, reading: PastReading) -> Timed {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
             // Boxed, because the compiler nests the states of futures only so deep.
-            && let Some(read) = Box::pin(shared.read(&query, before, &reading)).await
+            && let Some(read) = Box::pin(shared.read(&reading)).await
+        let mut took = Duration::ZERO;
+        let answer = self.read_file(reading, &mut took).await;
+        Timed { took, answer }
+    }
+
+    async fn read_file(
+        &self,
+        reading: PastReading,
+        took: &mut Duration,
+    ) -> Result<Option<Past>, PastError> {
         {
             return read;
         }
         let files = self.0.progress.now().files;
-        let refused = |why| Timed {
-            took: Duration::ZERO,
-            answer: Err(why),
-        };
         if !self.0.progress.catch_up(PATIENCE).await {
-            return refused(PastError::Behind);
+            return Err(PastError::Behind);
         }
         // Held here, because the pool may keep work for which it has no thread. The work is never
         // abandoned, so the place is free when it is done.
-        let _place = match self.0.readers.place().await {
-            Ok(place) => place,
-            Err(why) => return refused(why),
-        };
+        let _place = self.0.readers.place().await?;
         let parts = Arc::clone(&self.0);
-        let read = blocking(move || {
+        let work = blocking(move || {
             let began = Instant::now();
-            let read = parts.read(files, &query, before, &reading);
+            let read = parts.read(files, &reading);
             (began.elapsed(), read)
         });
-        let (took, read) = match read.await {
-            Ok(read) => read,
-            Err(error) => {
-                tracing::error!(%error, "the history cannot be read");
-                return refused(PastError::Broken);
-            }
+        let broken = |error: &dyn std::fmt::Display| {
+            tracing::error!(%error, "the history cannot be read");
+            PastError::Broken
         };
-        let answer = read.map_err(|error| match error.sqlite_error_code() {
+        let read;
+        (*took, read) = work.await.map_err(|error| broken(&error))?;
+        read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,
             _ if is_damage(&error) => {
                 self.0.progress.found_damaged(files);
                 PastError::Damaged
             }
-            Some(_) | None => {
-                tracing::error!(%error, "the history cannot be read");
-                PastError::Broken
-            }
-        });
-        Timed { took, answer }
+            Some(_) | None => broken(&error),
+        })
     }
 }
 
 impl HistoryParts {
     /// Reads the file after `files` damaged ones.
-    fn read(
-        &self,
-        files: u64,
-        query: &PastQuery,
-        before: Option<u64>,
-        reading: &PastReading,
-    ) -> rusqlite::Result<Option<Past>> {
+    fn read(&self, files: u64, reading: &PastReading) -> rusqlite::Result<Option<Past>> {
         let free = self.readers.take().filter(|(of, _)| *of == files);
         let mut reader = match free {
             Some((_, reader)) => reader,
             None => PastReader::open(&path_in(&self.folder))?,
         };
         reader.until(Instant::now() + READ)?;
-        let read = reader.read(query, before, reading, VISITED);
+        let read = reader.read(reading, VISITED);
         // After an error the file may be another one.
         if read.is_ok() {
             self.readers.put((files, reader));
@@ -309,14 +300,14 @@ impl HistoryParts {
 /// places for more of them.
 #[derive(Debug)]
 struct Readers<T> {
-    places: Arc<Semaphore>,
+    places: Semaphore,
     free: Mutex<Vec<T>>,
 }
 
 impl<T> Readers<T> {
     fn new() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(READERS)),
+            places: Semaphore::new(READERS),
             free: Mutex::new(Vec::new()),
         }
     }
@@ -325,9 +316,8 @@ impl<T> Readers<T> {
     ///
     /// # Errors
     /// All are taken for too long.
-    async fn place(&self) -> Result<OwnedSemaphorePermit, PastError> {
-        let place = Arc::clone(&self.places).acquire_owned();
-        let place = tokio::time::timeout(PATIENCE, place).await;
+    async fn place(&self) -> Result<SemaphorePermit<'_>, PastError> {
+        let place = tokio::time::timeout(PATIENCE, self.places.acquire()).await;
         // The semaphore is never closed.
         place
             .map_err(|_| PastError::Slow)?

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::{Answer, Event, Reject, Response, RoomId, RoomSeq, UserId};
-use server_storage::history::{Past, PastError, PastQuery, PastReading, QueryWords, Timed};
+use server_storage::history::{
+    History, Past, PastError, PastQuery, PastReading, QueryWords, Timed,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -42,13 +44,13 @@ impl Service {
             ) => (room, Vec::new()),
             _ => return Ok(answered),
         };
-        let mut reading = self.reading(user, limit).await?;
-        reading.limit = reading.limit.saturating_sub(kept.len());
-        reading.used = kept.iter().map(|event| length(event)).sum();
         let before = kept.first().map(|event| event.room_seq).or(before);
         let before = before.map(|seq| seq.0);
-        let read = async move { history.read(PastQuery::Room(room), before, reading).await };
-        let past = match self.read_past(source, read).await {
+        let query = PastQuery::Room(room);
+        let mut reading = self.reading(user, query, before, limit).await?;
+        reading.limit = reading.limit.saturating_sub(kept.len());
+        reading.used = kept.iter().map(|event| length(event)).sum();
+        let past = match self.read_past(source, history, reading).await {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
                 next: before,
@@ -102,9 +104,8 @@ impl Service {
             })
         });
         let (query, before) = (PastQuery::Search(words, search.room), before.transpose()?);
-        let reading = self.reading(user, search.limit).await?;
-        let read = async move { history.read(query, before, reading).await };
-        let found = match self.read_past(source, read).await? {
+        let reading = self.reading(user, query, before, search.limit).await?;
+        let found = match self.read_past(source, history, reading).await? {
             Some(found) => found,
             None => self.nowhere(user, search.room).await?,
         };
@@ -128,7 +129,8 @@ impl Service {
     async fn read_past(
         &self,
         source: Source,
-        read: impl Future<Output = Timed> + Send + 'static,
+        history: History,
+        reading: PastReading,
     ) -> Result<Option<Past>, Refusal> {
         let capacity = Arc::clone(&self.capacity);
         let began = Instant::now();
@@ -147,7 +149,7 @@ impl Service {
         let (reply, answer) = oneshot::channel();
         // One who hangs up meanwhile has caused the work all the same.
         task::spawn(async move {
-            let Timed { took, answer } = read.await;
+            let Timed { took, answer } = history.read(reading).await;
             let further = millis(took).saturating_sub(LEAST_WORK);
             capacity.archive.charge(source, further);
             drop(turn);
@@ -158,8 +160,16 @@ impl Service {
     }
 
     /// The limits of one answer for this reader, with those whom a block hides from it now.
-    async fn reading(&self, user: UserId, limit: usize) -> Result<PastReading, Refusal> {
+    async fn reading(
+        &self,
+        user: UserId,
+        query: PastQuery,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<PastReading, Refusal> {
         let reading = self.node.look(move |view| {
+                query,
+                before,
             let hub = view.hub();
             PastReading {
                 user,
@@ -169,7 +179,7 @@ impl Service {
                 used: 0,
             }
         });
-        reading.await.ok_or_else(|| unread(PastError::Behind))
+        reading.await.map_err(|_| unread(PastError::Behind))
     }
 }
 

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::past::{PastQuery, PastReading};
+use super::past::PastReading;
 use super::progress::Progress;
 use super::{HistoryOptions, PATIENCE, PastError, Readers, Timed, path_in};
 use crate::blocking;
@@ -123,12 +123,7 @@ impl SharedHistory {
     }
 
     /// Reads as from the file. `None` while PostgreSQL is away.
-    pub(super) async fn read(
-        &self,
-        query: &PastQuery,
-        before: Option<u64>,
-        reading: &PastReading,
-    ) -> Option<Timed> {
+    pub(super) async fn read(&self, reading: &PastReading) -> Option<Timed> {
         let mut took = Duration::ZERO;
         let read = async {
             self.caught_up().await?;
@@ -143,7 +138,7 @@ impl SharedHistory {
                 }
             };
             let began = Instant::now();
-            let read = past::read(&client, query, before, reading).await;
+            let read = past::read(&client, reading).await;
             self.readers.put(client);
             took = began.elapsed();
             read

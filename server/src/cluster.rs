@@ -187,6 +187,7 @@ fn keep(
     let kept = kept.map_err(|why| format!("{}: {why}", folder.display()))?;
     let origin = identity.origin();
     let past = HistoryOptions {
+        folder,
         origin,
         end: kept.place().chain.last(),
         retention: server.history,
@@ -197,7 +198,7 @@ fn keep(
         let why = reason(&why);
         format!("the member's journal has no thread: {why}")
     };
-    let past = History::start(&folder, &server.limits, &past).map_err(no_thread)?;
+    let past = History::start(past).map_err(no_thread)?;
     Ok(Keeper::start(kept, (reader, origin), past).map_err(no_thread)?)
 }
 

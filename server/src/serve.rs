@@ -134,14 +134,14 @@ impl Core {
         let (node, journal): (_, Box<dyn Journal>) = match &settings.journal {
             Some(options) => {
                 let opened = journal::open(options, &settings.limits)?;
-                let history_options = HistoryOptions {
+                let started = History::start(HistoryOptions {
+                    folder: options.folder.clone(),
                     origin: opened.identity.origin(),
                     end: opened.node.hub().position(),
                     retention: settings.history,
                     is_shared: false,
                     server: settings.history_server.clone(),
-                };
-                let started = History::start(&options.folder, &settings.limits, &history_options);
+                });
                 let past = started.map_err(ServeError::Thread)?;
                 secrets = Secrets::new(&opened.identity.secret);
                 history = Some(past);
@@ -400,7 +400,7 @@ async fn series_of(
 ) -> String {
     for service in realms {
         let node = service.node();
-        let seen = node.look(Seen::of).await;
+        let seen = node.look(Seen::of).await.ok();
         node.metrics().see(node.now(), seen, node.queued());
         if let Some(history) = &service.history {
             node.metrics().read_history(history);

@@ -71,6 +71,8 @@ pub struct History(Arc<HistoryParts>);
 struct HistoryParts {
     folder: PathBuf,
     progress: Arc<Progress>,
+    /// The end of the copy, if there is to be one; none while it is away.
+    copied: Option<watch::Receiver<Option<Position>>>,
     /// Each with the number of damaged files before the one that it reads.
     readers: Readers<(u64, PastReader)>,
     /// The copy that is read first.
@@ -78,9 +80,11 @@ struct HistoryParts {
     shared: Option<postgres::SharedHistory>,
 }
 
-/// What a history is made of, besides the journal in its folder.
+/// What a history is made of.
 #[derive(Clone, Debug)]
 pub struct HistoryOptions {
+    /// The folder of the journal, and of the tables.
+    pub folder: PathBuf,
     /// The beginning of the journal.
     pub origin: Origin,
     /// The position of the journal's end.
@@ -121,16 +125,13 @@ pub enum PastError {
 }
 
 impl History {
-    /// Starts to follow the journal in this folder, which ends at `end`.
+    /// Starts to follow the journal.
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn start(
-        folder: &Path,
-        config: &Config,
-        options: &HistoryOptions,
-    ) -> std::io::Result<Self> {
-        let tables = path_in(folder);
+    pub fn start(options: HistoryOptions) -> std::io::Result<Self> {
+        let folder = options.folder.clone();
+        let tables = path_in(&folder);
         if !tables.exists() {
             // Commands on the folder find tables once the server answers. The follower opens the
             // file again, and reports why it cannot.
@@ -138,17 +139,14 @@ impl History {
         }
         let progress = Arc::new(Progress::new(options.end));
         #[cfg(feature = "postgres")]
-        let shared = postgres::SharedHistory::start(folder, options, &progress);
+        let shared = postgres::SharedHistory::start(&options, &progress);
         #[cfg(feature = "postgres")]
         let copied = shared.as_ref().map(|shared| shared.reached.clone());
         #[cfg(not(feature = "postgres"))]
         let copied = None;
         let follower = Follower {
-            folder: folder.into(),
-            copied,
-            options: options.clone(),
-            config: config.clone(),
-            clock: Clock::start(),
+            copied: copied.clone(),
+            options,
             progress: Arc::clone(&progress),
         };
         thread::Builder::new()
@@ -162,8 +160,9 @@ impl History {
                 follower.progress.end();
             })?;
         let shared = HistoryParts {
-            folder: folder.into(),
+            folder,
             progress,
+            copied,
             readers: Readers::new(),
             #[cfg(feature = "postgres")]
             shared,
@@ -180,10 +179,8 @@ impl History {
     /// The number of entries of the journal that the copy in PostgreSQL lacks; none without a copy.
     #[must_use]
     pub fn copy_lag(&self) -> Option<u64> {
-        #[cfg(feature = "postgres")]
-        return Some(self.0.shared.as_ref()?.lag());
-        #[cfg(not(feature = "postgres"))]
-        None
+        let reached = self.0.copied.as_ref()?.borrow().unwrap_or_default();
+        Some(self.0.progress.now().known.0.saturating_sub(reached.0))
     }
 
     /// The number of damaged files that were built anew since the start, and the number of rows that
@@ -235,6 +232,9 @@ impl History {
         if let Some(shared) = &self.0.shared
             // Boxed, because the compiler nests the states of futures only so deep.
             && let Some(read) = Box::pin(shared.read(&reading)).await
+        {
+            return read;
+        }
         let mut took = Duration::ZERO;
         let answer = self.read_file(reading, &mut took).await;
         Timed { took, answer }
@@ -245,9 +245,6 @@ impl History {
         reading: PastReading,
         took: &mut Duration,
     ) -> Result<Option<Past>, PastError> {
-        {
-            return read;
-        }
         let files = self.0.progress.now().files;
         if !self.0.progress.catch_up(PATIENCE).await {
             return Err(PastError::Behind);

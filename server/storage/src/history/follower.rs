@@ -18,7 +18,7 @@ use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
 use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
-use crate::clock::Clock;
+use crate::clock::wall;
 use crate::journal::{DatabaseError, JournalReader};
 use crate::private;
 
@@ -58,14 +58,9 @@ pub(super) enum FollowError {
 /// Where the history is, and where it comes from.
 #[derive(Debug)]
 pub(super) struct Follower {
-    /// The folder of the journal, and of the tables.
-    pub(super) folder: PathBuf,
     pub(super) options: HistoryOptions,
-    /// The limits of a journal whose first record is missing because there is none yet.
-    pub(super) config: Config,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
-    pub(super) clock: Clock,
     pub(super) progress: Arc<Progress>,
 }
 
@@ -133,15 +128,13 @@ impl Follower {
         };
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
-        let _ = self.clock.follow();
-        let now = self.clock.now();
         let copied = self.copied.as_ref();
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
         let trimmed = found
             .tables
-            .trim(self.options.retention, now, (load, copied))?;
+            .trim(self.options.retention, wall(), (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -151,8 +144,11 @@ impl Follower {
 
     /// Opens the files, and finds the state at the position of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
-        let journal = JournalReader::open(&self.folder)?;
-        let mut tables = Tables::open(&super::path_in(&self.folder), self.options.origin.realm)?;
+        let journal = JournalReader::open(&self.options.folder)?;
+        let mut tables = Tables::open(
+            &super::path_in(&self.options.folder),
+            self.options.origin.realm,
+        )?;
         verify(&tables.connection)?;
         let committed = self.progress.now().committed;
         if tables.place()?.position > committed {
@@ -188,9 +184,9 @@ impl Follower {
         Ok(following)
     }
 
-    /// The state before the first record.
+    /// The state before the first record, which has the limits.
     fn beginning(&self) -> (Chain, Hub) {
-        let hub = Hub::new(self.config.clone(), self.options.origin.seed);
+        let hub = Hub::new(Config::default(), self.options.origin.seed);
         (Chain::new(&self.options.origin), hub)
     }
 
@@ -302,7 +298,7 @@ impl Follower {
     /// names.
     fn named(&self, middle: &str) -> [PathBuf; 3] {
         ["", "-wal", "-shm"].map(|end| {
-            let mut name = super::path_in(&self.folder).into_os_string();
+            let mut name = super::path_in(&self.options.folder).into_os_string();
             name.push(middle);
             name.push(end);
             name.into()

@@ -342,9 +342,7 @@ impl Service {
         Ok(match asked.ask {
             Ask::Command(command) | Ask::Minting(command, _) => command_call(caller, key, command),
             Ask::About(id, said, command) => {
-                let look = self
-                    .node
-                    .try_look(move |view| view.hub().user_by_public_id(&id));
+                let look = self.node.look(move |view| view.hub.user_by_public_id(&id));
                 let found = look.await.map_err(|reject| reject.with_earlier(earlier))?;
                 // One who is not registered is the node's to refuse.
                 command_call(caller, key, command(found.unwrap_or(NOBODY), said))

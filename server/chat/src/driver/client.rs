@@ -143,19 +143,11 @@ impl NodeClient {
     }
 
     /// Runs `look` on the committed state, as far as this member has it, between two turns. It must be brief: all other
-    /// work waits. None if the driver is too busy, or has stopped.
-    pub async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&View<'_>) -> T + Send + 'static,
-    ) -> Option<T> {
-        self.try_look(look).await.ok()
-    }
-
-    /// Like `look`.
+    /// work waits.
     ///
     /// # Errors
     /// The driver is too busy, or has stopped.
-    pub async fn try_look<T: Send + 'static>(
+    pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Reject> {

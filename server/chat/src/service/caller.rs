@@ -163,8 +163,8 @@ impl Service {
         let hashed: Vec<_> = handles
             .map(|handle| (self.secrets.handle_hash(&handle), handle))
             .collect();
-        let looked = self.node.try_look(move |view| {
-            let hub = view.hub();
+        let looked = self.node.look(move |view| {
+            let hub = view.hub;
             let who = |hash: &SecretHash| hub.who_is(hub.user_by_handle(hash)?).cloned();
             let by_handle = hashed
                 .into_iter()

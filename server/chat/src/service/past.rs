@@ -118,10 +118,8 @@ impl Service {
 
     /// What a participant finds in a room in which it never was.
     async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Past, Refusal> {
-        let found = self
-            .node
-            .look(move |view| view.hub().resolve_for(user, room));
-        let found = found.await.ok_or_else(|| unread(PastError::Behind))?;
+        let found = self.node.look(move |view| view.hub.resolve_for(user, room));
+        let found = found.await.map_err(|_| unread(PastError::Behind))?;
         Ok(found.map(|_| Past::default())?)
     }
 
@@ -168,10 +166,10 @@ impl Service {
         limit: usize,
     ) -> Result<PastReading, Refusal> {
         let reading = self.node.look(move |view| {
+            let hub = view.hub;
+            PastReading {
                 query,
                 before,
-            let hub = view.hub();
-            PastReading {
                 user,
                 hidden: hub.hidden_from(user),
                 limit: limit.min(hub.config().max_answer as usize),

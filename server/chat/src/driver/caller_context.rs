@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::view::View;
 
 /// The context at the instant of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallerContext {
     /// The instant.
     pub at: Time,
@@ -60,9 +60,10 @@ pub enum RoomKind {
 }
 
 /// Additional facts for one kind of answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerFacts {
     /// The answer needs no further facts.
+    #[default]
     Nothing,
     /// `enter_queue`: the number of waiters.
     Queue(usize),
@@ -131,7 +132,7 @@ pub(super) fn gather<E>(
         },
         Ok(Response::Read(_)) => None,
     };
-    let more = more.unwrap_or(AnswerFacts::Nothing);
+    let more = more.unwrap_or_default();
     CallerContext { at, me, more }
 }
 

@@ -241,8 +241,7 @@ impl NodeClient {
             outcome: Err(reject),
             context: CallerContext {
                 at: self.now(),
-                me: None,
-                more: AnswerFacts::Nothing,
+                ..CallerContext::default()
             },
         }
     }

@@ -81,7 +81,7 @@ impl Service {
         };
         let Answered { outcome, context } = self.call(address, call).await;
         Ok(CallOutcome {
-            context: Some(context),
+            context,
             ..CallOutcome::of(Tool::Check, Ok(Done::Answered(outcome?)))
         })
     }

@@ -23,18 +23,18 @@ const LEAST_WORK: u64 = 5;
 impl Service {
     /// Adds older messages to the core's page, as far as the caller was there for them. A former
     /// member receives its part of a room that it names.
-    pub(super) async fn with_past(
+    pub(super) async fn add_past(
         &self,
         (room, before, limit): (Option<RoomId>, Option<RoomSeq>, usize),
-        mut answered: Answered,
+        answered: &mut Answered,
         source: Source,
-    ) -> Result<Answered, Refusal> {
+    ) -> Result<(), Refusal> {
         let user = answered.context.me.as_ref().map(|me| me.who.id);
         let (Some(history), Some(user)) = (self.history.clone(), user) else {
-            return Ok(answered);
+            return Ok(());
         };
         let (room, kept) = match (&answered.outcome, room) {
-            (Ok(Response::Read(Answer::History { more: true, .. })), _) => return Ok(answered),
+            (Ok(Response::Read(Answer::History { more: true, .. })), _) => return Ok(()),
             (Ok(Response::Read(Answer::History { room, messages, .. })), _) => {
                 (*room, messages.clone())
             }
@@ -42,7 +42,7 @@ impl Service {
                 Err(Reject::NotInRoom | Reject::ChatEnded { .. } | Reject::RoomNotFound),
                 Some(room),
             ) => (room, Vec::new()),
-            _ => return Ok(answered),
+            _ => return Ok(()),
         };
         let before = kept.first().map(|event| event.room_seq).or(before);
         let before = before.map(|seq| seq.0);
@@ -58,7 +58,7 @@ impl Service {
             },
             past => match past? {
                 Some(past) => past,
-                None => return Ok(answered),
+                None => return Ok(()),
             },
         };
         let mut messages = past.messages;
@@ -72,7 +72,7 @@ impl Service {
             messages,
             more: past.next.is_some(),
         }));
-        Ok(answered)
+        Ok(())
     }
 
     /// Searches what this user was there for.

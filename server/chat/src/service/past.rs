@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Answer, Event, Reject, Response, RoomId, RoomSeq, UserId};
+use chat_core::{Answer, Reject, Response, RoomId, RoomSeq, UserId};
 use server_storage::history::{
     History, Past, PastError, PastQuery, PastReading, QueryWords, Timed,
 };
@@ -49,7 +49,8 @@ impl Service {
         let query = PastQuery::Room(room);
         let mut reading = self.reading(user, query, before, limit).await?;
         reading.limit = reading.limit.saturating_sub(kept.len());
-        reading.used = kept.iter().map(|event| length(event)).sum();
+        let texts = kept.iter().filter_map(|event| event.body.message());
+        reading.used = texts.map(|(_, text)| text.len()).sum();
         let past = match self.read_past(source, history, reading).await {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
@@ -179,10 +180,6 @@ impl Service {
         });
         reading.await.map_err(|_| unread(PastError::Behind))
     }
-}
-
-fn length(event: &Event) -> usize {
-    event.body.message().map_or(0, |(_, text)| text.len())
 }
 
 fn millis(span: Duration) -> u64 {

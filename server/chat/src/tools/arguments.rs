@@ -102,12 +102,11 @@ impl Arguments {
     pub fn needed_text(&mut self, name: &'static str) -> Result<Arc<str>, Refusal> {
         match self.take(name) {
             Some(value) => Self::string(name, value),
-            None => Err(self.missing(name)),
+            None => {
+                let told = format!("`{name}` is missing; {} needs it", self.tool);
+                Err(Refusal::invalid(told))
+            }
         }
-    }
-
-    fn missing(&self, name: &str) -> Refusal {
-        Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool))
     }
 
     /// An optional list of texts.

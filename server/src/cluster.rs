@@ -86,6 +86,7 @@ use server_settings::os_error::reason;
 use server_storage::clock::{self, Clock};
 use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, DatabaseError, FoundJournal};
+use server_storage::random;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use repair::repair;
@@ -186,6 +187,7 @@ fn keep(
     let kept = kept.map_err(|why| format!("{}: {why}", folder.display()))?;
     let origin = identity.origin();
     let past = HistoryOptions {
+        folder,
         origin,
         end: kept.place().chain.last(),
         retention: server.history,
@@ -196,7 +198,7 @@ fn keep(
         let why = reason(&why);
         format!("the member's journal has no thread: {why}")
     };
-    let past = History::start(&folder, &server.limits, &past).map_err(no_thread)?;
+    let past = History::start(past).map_err(no_thread)?;
     Ok(Keeper::start(kept, (reader, origin), past).map_err(no_thread)?)
 }
 
@@ -205,8 +207,7 @@ fn member_id(name: &str) -> Result<MemberId, ClusterError> {
     let hash = Sha256::digest(name);
     let mut number = [0; 8];
     number.copy_from_slice(&hash[..8]);
-    let mut incarnation = [0; 8];
-    getrandom::fill(&mut incarnation).map_err(DatabaseError::from)?;
+    let incarnation = random().map_err(DatabaseError::from)?;
     Ok(MemberId {
         number: u64::from_le_bytes(number),
         incarnation: u64::from_le_bytes(incarnation),

@@ -455,7 +455,7 @@ mod tests {
     async fn agents_whose_names_are_taken_come_by_others() {
         let node = Node::start(Config::default(), 7);
         let journal = Box::new(MemoryJournal::default());
-        let (node, _running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let (node, _running) = driver::start(node, journal, None, Clock::start(), Arc::default());
         let service = Service::new(node, Secrets::new(&[1; 32]));
         for name in ["ada", "Cleo", "Cleo 2"] {
             let guest = Agent::new(name, &service);

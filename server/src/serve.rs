@@ -43,8 +43,9 @@ use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
 use server_storage::clock::Clock;
-use server_storage::history::{Followed, History, HistoryOptions};
+use server_storage::history::{History, HistoryOptions};
 use server_storage::journal::{self, Journal, MemoryJournal};
+use server_storage::random;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -133,32 +134,30 @@ impl Core {
         let (node, journal): (_, Box<dyn Journal>) = match &settings.journal {
             Some(options) => {
                 let opened = journal::open(options, &settings.limits)?;
-                let history_options = HistoryOptions {
+                let started = History::start(HistoryOptions {
+                    folder: options.folder.clone(),
                     origin: opened.identity.origin(),
                     end: opened.node.hub().position(),
                     retention: settings.history,
                     is_shared: false,
                     server: settings.history_server.clone(),
-                };
-                let started = History::start(&options.folder, &settings.limits, &history_options);
+                });
                 let past = started.map_err(ServeError::Thread)?;
                 secrets = Secrets::new(&opened.identity.secret);
-                history = Some(past.clone());
-                let journal = Followed::new(Box::new(opened.journal), past);
-                (opened.node, Box::new(journal))
+                history = Some(past);
+                (opened.node, Box::new(opened.journal))
             }
             None => {
-                let mut seed = [0; 8];
-                getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-                secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                let seed = random().map_err(ServeError::Randomness)?;
+                secrets = Secrets::new(&random().map_err(ServeError::Randomness)?);
                 history = None;
                 let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
                 (node, Box::new(MemoryJournal::default()))
             }
         };
         let clock = Clock::start_after(node.hub().now());
-        let metrics = Metrics::new(settings.realm_label());
-        let (client, running) = driver::start(node, journal, clock, Arc::new(metrics));
+        let metrics = Arc::new(Metrics::new(settings.realm_label()));
+        let (client, running) = driver::start(node, journal, history.clone(), clock, metrics);
         let service = Service::new(client, secrets).remembering(history);
         Ok(Self::limited(settings, service, running))
     }
@@ -401,7 +400,7 @@ async fn series_of(
 ) -> String {
     for service in realms {
         let node = service.node();
-        let seen = node.look(Seen::of).await;
+        let seen = node.look(Seen::of).await.ok();
         node.metrics().see(node.now(), seen, node.queued());
         if let Some(history) = &service.history {
             node.metrics().read_history(history);

@@ -96,9 +96,9 @@ fn opened(folder: &Path) -> Result<(JournalReader, Origin), UpkeepError> {
 fn snapshots(
     reader: &JournalReader,
 ) -> io::Result<impl DoubleEndedIterator<Item = io::Result<(Position, Vec<u8>)>>> {
-    let present = move |position| match reader.snapshot(position) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        file => Some(file.map(|file| (position, file))),
+    let present = move |position| {
+        let file = private::present(reader.snapshot(position)).transpose()?;
+        Some(file.map(|file| (position, file)))
     };
     Ok(reader.snapshots()?.into_iter().filter_map(present))
 }
@@ -251,10 +251,7 @@ fn check_empty(path: &Path) -> Result<(), UpkeepError> {
 
 /// What is at this path; a link itself, and not where it leads.
 fn found(path: &Path) -> Result<Option<Metadata>, UpkeepError> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        found => found.map(Some).map_err(UpkeepError::file(path)),
-    }
+    private::present(fs::symlink_metadata(path)).map_err(UpkeepError::file(path))
 }
 
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {

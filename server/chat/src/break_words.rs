@@ -14,11 +14,11 @@ struct Words {
 
 /// The text of one break.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spoken {
+pub(crate) struct Spoken {
     /// The emoji and the message.
-    pub message: String,
+    pub(crate) message: String,
     /// The summary: one line.
-    pub summary: &'static str,
+    pub(crate) summary: &'static str,
 }
 
 /// What models are told of the tool for this break.
@@ -27,8 +27,7 @@ pub(crate) const fn text_of(kind: BreakKind) -> &'static str {
 }
 
 /// Chooses the text of a break. A caller's excuse replaces the message.
-#[must_use]
-pub fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
+pub(crate) fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
     let Words { emoji, said, .. } = words(kind);
     let choose = |n: u32| usize::try_from(n % 4).unwrap_or_default();
     let message = excuse.unwrap_or(said[choose(flavour)]);

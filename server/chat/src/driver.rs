@@ -21,16 +21,16 @@ mod engine;
 mod stream_slot;
 mod turn;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use chat_core::{Call, Earlier, Node, Reject, Response, Ticket};
+use chat_core::{Call, Earlier, Node, Reader, Reject, Response, Ticket};
 use serde::{Deserialize, Serialize};
 use server_storage::clock::Clock;
+use server_storage::history::History;
 use server_storage::journal::{Journal, NoWrite};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use crate::banned_addresses::BannedAddresses;
 use crate::metrics::Metrics;
@@ -70,16 +70,22 @@ pub enum Settled {
     Moved(Earlier),
 }
 
+/// A waiting caller.
+struct Waiter {
+    reader: Option<Reader>,
+    reply: oneshot::Sender<Settled>,
+    /// The slot for a stream's events, if the call opens one.
+    slot: Option<Arc<StreamSlot>>,
+}
+
 /// An input of the driver.
 enum Input {
     Call {
         ticket: Ticket,
         from: chat_core::Address,
         call: Call,
-        /// The slot for a stream's events, if the call opens one.
-        slot: Option<Arc<StreamSlot>>,
         sent: Instant,
-        reply: oneshot::Sender<Settled>,
+        waiter: Waiter,
     },
     Look(Look),
     /// The caller, or the stream's reader, disconnected.
@@ -107,16 +113,15 @@ struct Shared {
 /// A running driver.
 #[derive(Debug)]
 pub struct Running {
-    task: JoinHandle<()>,
-    /// Why the journal was not kept to the end.
-    unkept: Arc<OnceLock<NoWrite>>,
+    /// Receives how the driver ended, unless it panicked.
+    end: oneshot::Receiver<Result<(), NoWrite>>,
 }
 
 impl Running {
     /// Waits until the driver has died, which only a bug can cause.
     pub async fn died(&mut self) -> Died {
         // The driver ended without a request to stop.
-        let _ = (&mut self.task).await;
+        let _ = (&mut self.end).await;
         Died::Panicked
     }
 
@@ -125,11 +130,8 @@ impl Running {
     /// # Errors
     /// The driver died of a broken invariant, or the journal is not where the next start looks for it.
     pub async fn ended(self) -> Result<(), Died> {
-        self.task.await.map_err(|_| Died::Panicked)?;
-        match self.unkept.get() {
-            Some(why) => Err(Died::Unkept(*why)),
-            None => Ok(()),
-        }
+        let end = self.end.await.map_err(|_| Died::Panicked)?;
+        end.map_err(Died::Unkept)
     }
 }
 
@@ -147,15 +149,16 @@ pub enum Died {
     Unkept(NoWrite),
 }
 
-/// Starts the driver over the node and the journal. Must be called on a runtime, where the driver
-/// runs.
+/// Starts the driver over the node and the journal, which a history may follow. Must be called on a
+/// runtime, where the driver runs.
 pub fn start(
     node: Node,
     journal: Box<dyn Journal>,
+    history: Option<History>,
     clock: Clock,
     metrics: Arc<Metrics>,
 ) -> (NodeClient, Running) {
-    let engine = Alone::new(node, journal, Arc::clone(&metrics));
+    let engine = Alone::new(node, journal, history, Arc::clone(&metrics));
     start_engine(Box::new(engine), clock, metrics)
 }
 
@@ -179,13 +182,10 @@ pub fn start_engine(
         let _ = wake.send(Input::Reported);
     }));
     let turn = Turn::new(engine, Arc::clone(&shared));
-    let unkept = Arc::new(OnceLock::new());
-    let told = Arc::clone(&unkept);
-    let task = task::spawn(async move {
-        if let Err(why) = turn.run(inputs).await {
-            let _ = told.set(why);
-        }
+    let (ended, end) = oneshot::channel();
+    task::spawn(async move {
+        // A server that is dropped waits for no end.
+        let _ = ended.send(turn.run(inputs).await);
     });
-    let running = Running { task, unkept };
-    (NodeClient::new(sender, shared), running)
+    (NodeClient::new(sender, shared), Running { end })
 }

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chat_core::{Address, RequestKey, SecretHash, UserId, Who};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use server_storage::random;
 use sha2::Sha256;
 
 /// The number of random bytes of a secret: 128 bits.
@@ -104,8 +105,7 @@ const MAX_INBOX_URI: usize = 128;
 
 /// Whether a handle may be minted by this key, so that a repeated call gets the same. A third party
 /// that guessed a weaker one would get the handle.
-#[must_use]
-pub fn may_mint(key: &str) -> bool {
+pub(crate) fn may_mint(key: &str) -> bool {
     let distinct: std::collections::BTreeSet<char> = key.chars().collect();
     key.chars().count() >= MINTING_KEY_CHARS && distinct.len() >= MINTING_KEY_DISTINCT
 }
@@ -133,16 +133,6 @@ impl Secrets {
         Self { keyed }
     }
 
-    /// New secrets for a server without persistent state.
-    ///
-    /// # Errors
-    /// The machine has no randomness.
-    pub fn fresh() -> Result<Self, getrandom::Error> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret)?;
-        Ok(Self::new(&secret))
-    }
-
     /// The handle of a registration with this key, equal for equal key and source: the scope, which is a
     /// bearer token, a session, or the process on stdio, by its id; without one the address. Another
     /// source with the same key gets another handle.
@@ -161,8 +151,7 @@ impl Secrets {
     /// The handle of a new participant of this scope, which asks for this name, in its lower case
     /// (none for any name). `newest` is the participant registered last anywhere: a name that
     /// registers again after it was forgotten gets another handle, because numbers only grow.
-    #[must_use]
-    pub fn handle_in_scope(&self, scope: &str, name: &str, newest: UserId) -> Handle {
+    pub(crate) fn handle_in_scope(&self, scope: &str, name: &str, newest: UserId) -> Handle {
         self.handle_of(self.code("handle-scope", scope.as_bytes()), name, newest.0)
     }
 
@@ -173,8 +162,7 @@ impl Secrets {
 
     /// The handle with this hash of a participant, if it registered in this scope. Its number is a
     /// little above the one from which the handle was derived.
-    #[must_use]
-    pub fn handle_again(&self, scope: &str, who: &Who, hash: SecretHash) -> Option<Handle> {
+    pub(crate) fn handle_again(&self, scope: &str, who: &Who, hash: SecretHash) -> Option<Handle> {
         let scope = self.code("handle-scope", scope.as_bytes());
         let name = who.name.to_lowercase();
         let newest = (who.id.0.saturating_sub(REACH)..who.id.0).rev();
@@ -188,9 +176,8 @@ impl Secrets {
     ///
     /// # Errors
     /// The machine has no randomness.
-    pub fn random_handle() -> Result<Handle, getrandom::Error> {
-        let text = Self::random_text()?;
-        Ok(Handle(format!("h_{text}").into()))
+    pub(crate) fn random_handle() -> Result<Handle, getrandom::Error> {
+        Ok(Handle(Self::written("h_", &random()?)))
     }
 
     /// A random text of 128 bits: 22 characters.
@@ -198,9 +185,7 @@ impl Secrets {
     /// # Errors
     /// The machine has no randomness.
     pub fn random_text() -> Result<Box<str>, getrandom::Error> {
-        let mut secret = [0; SECRET_BYTES];
-        getrandom::fill(&mut secret)?;
-        Ok(Self::written("", &secret))
+        Ok(Self::written("", &random()?))
     }
 
     /// The signature of a session's id, of the token's owner who opened it; empty without a token.
@@ -232,8 +217,7 @@ impl Secrets {
     }
 
     /// The core's hash of a request key.
-    #[must_use]
-    pub fn request_key(&self, key: &str) -> RequestKey {
+    pub(crate) fn request_key(&self, key: &str) -> RequestKey {
         RequestKey(u128::from_le_bytes(self.code("key", key.as_bytes())))
     }
 
@@ -259,16 +243,14 @@ impl Secrets {
     /// A place in the archive, for one participant to hand back: a position of the journal, which
     /// would show how much is done in all rooms. Encrypted with its own code as the nonce, as SIV (RFC
     /// 5297) does, so that none can be made up.
-    #[must_use]
-    pub fn seal_place(&self, user: UserId, position: u64) -> String {
+    pub(crate) fn seal_place(&self, user: UserId, position: u64) -> String {
         let tag = self.place_tag(user, position);
         let sealed = (position ^ self.place_mask(tag)).to_le_bytes();
         URL_SAFE_NO_PAD.encode([tag, sealed].concat())
     }
 
     /// The position of a place that was sealed for this participant.
-    #[must_use]
-    pub fn open_place(&self, user: UserId, sealed: &str) -> Option<u64> {
+    pub(crate) fn open_place(&self, user: UserId, sealed: &str) -> Option<u64> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (tag, position) = bytes.split_first_chunk::<8>()?;
         let position = u64::from_le_bytes(position.try_into().ok()?);

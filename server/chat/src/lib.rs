@@ -2,7 +2,7 @@
 //! here knows HTTP, MCP or a socket.
 
 pub mod banned_addresses;
-pub mod break_words;
+mod break_words;
 pub mod capacity;
 pub mod driver;
 pub mod identity;

@@ -79,8 +79,6 @@ struct Queue {
     /// Whether there is a thread that writes, which the first line starts, and whether it does so now.
     has_thread: bool,
     is_writing: bool,
-    /// Dropped lines of which the log does not tell yet.
-    untold: u64,
 }
 
 impl LossyOutput {
@@ -89,7 +87,6 @@ impl LossyOutput {
             bytes: Vec::new(),
             has_thread: false,
             is_writing: false,
-            untold: 0,
         };
         Self {
             open,
@@ -116,7 +113,6 @@ impl LossyOutput {
             return;
         }
         let lost = pieces(lines).count() as u64;
-        queue.untold = queue.untold.saturating_add(lost);
         self.dropped.fetch_add(lost, Ordering::Relaxed);
     }
 
@@ -140,12 +136,12 @@ impl LossyOutput {
     fn write_queued(&self) -> ! {
         let mut file = (self.open)().map(|descriptor| Patient(File::from(descriptor)));
         let mut bytes = Vec::new();
-        let (mut untold, mut is_written) = (0, true);
+        let (mut told, mut is_written) = (0, true);
         loop {
-            untold += self.next(&mut bytes);
+            let mut dropped = self.next(&mut bytes);
             if is_written {
                 // It is the first line behind those that were in time.
-                self.tell(&mut untold);
+                self.tell(dropped, &mut told);
             }
             for line in pieces(&bytes) {
                 // One write for each line: those of several processes do not mix.
@@ -154,20 +150,20 @@ impl LossyOutput {
                     Err(_) => false,
                 };
                 if !is_written {
-                    untold += 1;
+                    dropped += 1;
                     self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
             bytes.clear();
             if is_written {
-                self.tell(&mut untold);
+                self.tell(dropped, &mut told);
             }
         }
     }
 
-    /// Logs that lines were lost.
-    fn tell(&self, untold: &mut u64) {
-        let dropped = std::mem::take(untold);
+    /// Logs that lines were lost, besides those that were told before.
+    fn tell(&self, all: u64, told: &mut u64) {
+        let dropped = all - std::mem::replace(told, all);
         if dropped > 0 && self.has_log {
             tracing::warn!(
                 dropped,
@@ -176,7 +172,7 @@ impl LossyOutput {
         }
     }
 
-    /// Waits for lines, and takes all; also returns the number of those that were dropped since.
+    /// Waits for lines, and takes all; also returns the number of those that were dropped before them.
     fn next(&self, bytes: &mut Vec<u8>) -> u64 {
         let mut queue = lock(&self.queue);
         queue.is_writing = false;
@@ -187,7 +183,7 @@ impl LossyOutput {
             .unwrap_or_else(PoisonError::into_inner);
         queue.is_writing = true;
         std::mem::swap(bytes, &mut queue.bytes);
-        std::mem::take(&mut queue.untold)
+        self.dropped()
     }
 }
 

@@ -125,19 +125,9 @@ impl Lines {
 impl RefusedRequests {
     /// Records a refusal. Returns how long the sender of too many wrong tokens has to wait.
     pub fn note(&self, peer: Peer, kind: Kind) -> Option<Duration> {
-        lock(&self.0).note(Instant::now(), peer, kind)
-    }
-
-    /// Logs the sources whose windows are over.
-    pub fn sweep(&self) {
-        lock(&self.0).end_windows(Instant::now());
-    }
-}
-
-impl Table {
-    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Option<Duration> {
-        self.end_windows(now);
-        if let Some(window) = self.windows.get_mut(&peer.source) {
+        let (mut table, now) = (lock(&self.0), Instant::now());
+        table.end_windows(now);
+        if let Some(window) = table.windows.get_mut(&peer.source) {
             let count = &mut window.counts[kind as usize];
             *count = count.saturating_add(1);
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
@@ -145,8 +135,8 @@ impl Table {
             }
             return None;
         }
-        if self.order.len() >= MAX_SOURCES {
-            self.end_oldest(now);
+        if table.order.len() >= MAX_SOURCES {
+            table.end_oldest(now);
         }
         let mut counts = [0; Kind::ALL.len()];
         counts[kind as usize] = 1;
@@ -156,16 +146,23 @@ impl Table {
             first: kind,
             counts,
         };
-        self.windows.insert(peer.source, window);
-        self.order.push_back(peer.source);
+        table.windows.insert(peer.source, window);
+        table.order.push_back(peer.source);
         // The page sends requests without a token before it has one.
-        if kind != Kind::NoToken && self.lines.have_room(now) {
+        if kind != Kind::NoToken && table.lines.have_room(now) {
             let why = kind.name();
             tracing::warn!(target: LOG, source = %peer, why, "request refused");
         }
         None
     }
 
+    /// Logs the sources whose windows are over.
+    pub fn sweep(&self) {
+        lock(&self.0).end_windows(Instant::now());
+    }
+}
+
+impl Table {
     fn end_windows(&mut self, now: Instant) {
         while let Some(source) = self.order.front()
             && let Some(window) = self.windows.get(source)

@@ -103,7 +103,7 @@ impl CallerScope {
     /// The turn of a call that could mint a participant, while none was minted. Its owner looks up
     /// the participant again, and holds the turn until its answer. Otherwise a call that arrives
     /// after another has used the handle would be refused.
-    pub async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+    pub(crate) async fn turn_to_mint(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         if !lock(&self.known).is_empty() {
             return None;
         }
@@ -125,8 +125,7 @@ impl CallerScope {
     }
 
     /// Whether the handle of such a registration is derived from the scope.
-    #[must_use]
-    pub fn derives(&self, name: Option<&str>) -> bool {
+    pub(crate) fn derives(&self, name: Option<&str>) -> bool {
         self.id.is_some() && (name.is_some() || lock(&self.known).is_empty())
     }
 
@@ -134,13 +133,17 @@ impl CallerScope {
     /// while no participant is known, without one.
     ///
     /// # Errors
-    /// No handle can be made.
-    pub fn handle_to_mint<E>(
+    /// The machine has no randomness.
+    pub(crate) fn handle_to_mint(
         &self,
         name: Option<&str>,
         newest: UserId,
-        make: impl FnOnce(&str) -> Result<Handle, E>,
-    ) -> Result<Handle, E> {
+        secrets: &Secrets,
+    ) -> Result<Handle, getrandom::Error> {
+        let make = |name: &str| match &self.id {
+            Some(id) => Ok(secrets.handle_in_scope(id, name, newest)),
+            None => Secrets::random_handle(),
+        };
         let name = match name {
             Some(name) => name.to_lowercase(),
             None if lock(&self.known).is_empty() => String::new(),
@@ -271,17 +274,16 @@ mod tests {
     #[test]
     fn those_who_come_together_are_one_until_it_is_gone() {
         let scope = CallerScope::default();
-        let first = |made: &str| {
-            let make = |_: &str| Ok::<_, ()>(handle(made));
-            scope.handle_to_mint(None, UserId(0), make).unwrap()
-        };
-        assert_eq!(first("a"), handle("a"));
-        assert_eq!(first("b"), handle("a"));
-        scope.minted(&handle("a"), "Ann");
-        assert_eq!(first("c"), handle("c"));
-        scope.forget(&handle("a"));
-        assert_eq!(first("d"), handle("d"));
-        assert_eq!(first("e"), handle("d"));
+        let secrets = Secrets::new(&[1; 32]);
+        let next = || scope.handle_to_mint(None, UserId(0), &secrets).unwrap();
+        let first = next();
+        assert_eq!(next(), first);
+        scope.minted(&first, "Ann");
+        assert_ne!(next(), first);
+        scope.forget(&first);
+        let second = next();
+        assert_ne!(second, first);
+        assert_eq!(next(), second);
     }
 
     #[test]

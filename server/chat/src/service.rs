@@ -164,46 +164,43 @@ impl Service {
         origin: &RequestOrigin,
     ) -> CallOutcome {
         let asked = parse(tool, Arguments::new(tool, arguments));
-        self.perform_read(tool, asked, origin).await
+        self.ask(tool, asked, origin).await
     }
 
     /// Calls a tool whose arguments were parsed, or refused.
-    pub async fn perform_read(
+    pub async fn ask(
         &self,
         tool: Tool,
         asked: Result<ParsedCall, Refusal>,
         origin: &RequestOrigin,
     ) -> CallOutcome {
-        match asked {
-            Ok(asked) => self.ask(tool, asked, origin).await,
-            Err(refusal) => self.counted(Instant::now(), CallOutcome::refused(tool, refusal)),
-        }
-    }
-
-    fn counted(&self, began: Instant, outcome: CallOutcome) -> CallOutcome {
+        let began = Instant::now();
+        let outcome = match asked {
+            Ok(asked) => self.serve(tool, asked, origin).await,
+            Err(refusal) => Err(refusal),
+        };
+        let outcome = outcome.unwrap_or_else(|refusal| CallOutcome::refused(tool, refusal));
         let metrics = self.node.metrics();
-        metrics.called(outcome.tool, began.elapsed());
+        metrics.called(tool, began.elapsed());
         if let Err(refusal) = &outcome.result {
             metrics.count(Row::Refusals, refusal.code);
         }
         outcome
     }
 
-    /// Performs a parsed call.
-    pub async fn ask(&self, tool: Tool, asked: ParsedCall, origin: &RequestOrigin) -> CallOutcome {
-        let began = Instant::now();
-        let room = self.room_for(&asked, origin.source).await;
+    async fn serve(
+        &self,
+        tool: Tool,
+        asked: ParsedCall,
+        origin: &RequestOrigin,
+    ) -> Result<CallOutcome, Refusal> {
+        self.room_for(&asked, origin.source).await?;
         let _turn = turn_to_mint(&asked, origin).await;
-        let known = match room {
-            Ok(()) => self.identify(&asked, origin).await,
-            Err(refusal) => Err(refusal),
-        };
-        let outcome = match (known, &asked.ask) {
-            (Ok(known), Ask::Search(search)) => self.searched(&known, search, origin).await,
-            (Ok(known), _) => self.asked(tool, &known, asked, origin).await,
-            (Err(refusal), _) => CallOutcome::refused(tool, refusal),
-        };
-        self.counted(began, outcome)
+        let known = self.identify(&asked, origin).await?;
+        if let Ask::Search(search) = &asked.ask {
+            return Ok(self.searched(&known, search, origin).await);
+        }
+        Ok(self.asked(tool, &known, asked, origin).await)
     }
 
     async fn asked(
@@ -215,38 +212,37 @@ impl Service {
     ) -> CallOutcome {
         let own_words = asked.ask.own_words();
         let part = asked.ask.part();
-        let page = if let Ask::Read(Read::History {
-            room,
-            before,
-            limit,
-        }) = asked.ask
-        {
-            Some((room, before, limit))
+        let read = if let Ask::Read(read) = asked.ask {
+            Some(read)
         } else {
             None
         };
-        let may_wait =
-            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
         let mut answered = match self.call_of(known, asked).await {
             Ok(call) => self.call(origin.address, call).await,
             Err(reject) => self.node.refusal(reject),
         };
-        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
+        if let Some(Read::Check {
+            wait: Span(1..), ..
+        }) = read
+            && let Some(turn) = self.capacity.woken.book(origin.source, 1)
+        {
             // One event answers the checks of a whole room; the answers of one source leave in
             // turn.
             tokio::time::sleep(turn).await;
         }
-        if let Some(page) = page {
-            let context = answered.context.clone();
-            match self.with_past(page, answered, origin.source).await {
-                Ok(with_past) => answered = with_past,
-                Err(refusal) => {
-                    return CallOutcome {
-                        context: Some(context),
-                        ..CallOutcome::refused(tool, refusal)
-                    };
-                }
-            }
+        if let Some(Read::History {
+            room,
+            before,
+            limit,
+        }) = read
+            && let Err(refusal) = self
+                .add_past((room, before, limit), &mut answered, origin.source)
+                .await
+        {
+            return CallOutcome {
+                context: answered.context,
+                ..CallOutcome::refused(tool, refusal)
+            };
         }
         CallOutcome {
             own_words,
@@ -301,7 +297,7 @@ impl Service {
             Err(reject) => Err(wire::refused(reject, &context)),
         };
         CallOutcome {
-            context: Some(context),
+            context,
             implicit: origin.use_of(handle),
             caller: Some(handle.clone()),
             reader: shows_reader.then(|| self.secrets.reader_of(handle)),
@@ -342,9 +338,7 @@ impl Service {
         Ok(match asked.ask {
             Ask::Command(command) | Ask::Minting(command, _) => command_call(caller, key, command),
             Ask::About(id, said, command) => {
-                let look = self
-                    .node
-                    .try_look(move |view| view.hub().user_by_public_id(&id));
+                let look = self.node.look(move |view| view.hub.user_by_public_id(&id));
                 let found = look.await.map_err(|reject| reject.with_earlier(earlier))?;
                 // One who is not registered is the node's to refuse.
                 command_call(caller, key, command(found.unwrap_or(NOBODY), said))

@@ -10,8 +10,6 @@ pub use arguments::{Arguments, NOTHING};
 pub use ask::{Ask, MemberPart, ParsedCall, Search, parse, parse_check_event};
 pub use catalog::Tool;
 
-pub use describe::{Description, describe};
-
 use std::fmt;
 
 use server_settings::Toolset;
@@ -20,7 +18,7 @@ impl Tool {
     /// The tool of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|tool| tool.name() == name).copied()
+        Self::all().find(|tool| tool.name() == name)
     }
 
     /// Whether a call without a handle registers its caller.
@@ -39,8 +37,8 @@ impl fmt::Display for Tool {
 /// The tools of these toolsets, in their order.
 #[must_use]
 pub fn of_toolsets(sets: &[Toolset]) -> Vec<Tool> {
-    let wanted = |tool: &&Tool| tool.toolsets().iter().any(|set| sets.contains(set));
-    Tool::ALL.iter().filter(wanted).copied().collect()
+    let wanted = |tool: &Tool| tool.toolsets().iter().any(|set| sets.contains(set));
+    Tool::all().filter(wanted).collect()
 }
 
 #[cfg(test)]
@@ -51,15 +49,15 @@ mod tests {
 
     #[test]
     fn tools_are_found_by_their_names_alone() {
-        for tool in Tool::ALL {
-            assert_eq!(Tool::named(tool.name()), Some(*tool));
+        for tool in Tool::all() {
+            assert_eq!(Tool::named(tool.name()), Some(tool));
         }
         assert_eq!(Tool::named("Login"), None);
     }
 
     #[test]
     fn a_toolset_is_a_part_and_all_of_them_are_all() {
-        assert_eq!(of_toolsets(Toolset::ALL), Tool::ALL);
+        assert!(of_toolsets(Toolset::ALL).into_iter().eq(Tool::all()));
         let pairing = of_toolsets(&[Pairing]);
         assert!(pairing.contains(&Tool::EnterQueue) && !pairing.contains(&Tool::Login));
         let breaks = of_toolsets(&[Toolset::Breaks]);

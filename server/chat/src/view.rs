@@ -6,8 +6,10 @@ use chat_core::{Hub, Load, Node, Reject, Seq, Size, Time, UserId};
 /// the owner.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    hub: &'a Hub,
-    node: Option<&'a Node>,
+    /// The committed state.
+    pub hub: &'a Hub,
+    /// The node.
+    pub node: Option<&'a Node>,
 }
 
 impl<'a> View<'a> {
@@ -18,24 +20,6 @@ impl<'a> View<'a> {
             hub: node.hub(),
             node: Some(node),
         }
-    }
-
-    /// A state without a node.
-    #[must_use]
-    pub const fn of_state(hub: &'a Hub) -> Self {
-        Self { hub, node: None }
-    }
-
-    /// The committed state.
-    #[must_use]
-    pub const fn hub(&self) -> &'a Hub {
-        self.hub
-    }
-
-    /// The node.
-    #[must_use]
-    pub const fn node(&self) -> Option<&'a Node> {
-        self.node
     }
 
     /// The place after which a bare `check` of the participant continues, and the number of events

@@ -1,4 +1,8 @@
 //! The command line, and what packages make of it: completions of shells, and manual pages.
+#![expect(
+    missing_docs,
+    reason = "a comment of flattened arguments would be the first line of the help"
+)]
 
 mod variables;
 
@@ -16,22 +20,20 @@ pub use crate::settings::{ClusterArgs, LogForm, ReadsRule, ServeArgs};
 use variables::command;
 pub use variables::{in_place_of_flags, parse};
 
-const EXAMPLES: &str = include_str!("cli/server.txt").trim_ascii_end();
-
 /// A chat server for language-model agents, programs and people.
 ///
 /// Agents meet by chance in a queue, or in named rooms where a talking stick
 /// decides who speaks. Agents connect over MCP (/mcp), programs over HTTP
 /// (/openapi.json), people with a browser (/).
 #[derive(Debug, Parser)]
-#[command(name = "talking-stick", version, after_help = EXAMPLES, verbatim_doc_comment)]
+#[command(name = "talking-stick", version, verbatim_doc_comment)]
+#[command(after_help = include_str!("cli/server.txt").trim_ascii_end())]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Cli {
     /// The command; `serve` by default.
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
 }
 
@@ -54,7 +56,6 @@ pub enum Command {
         #[arg(value_name = "DIR")]
         to: PathBuf,
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         data: DataArgs,
     },
     /// Make the journal's folder from a backup.
@@ -69,7 +70,6 @@ pub enum Command {
     /// Check the journal's folder, even while the server runs.
     Inspect {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         data: DataArgs,
         /// Print one JSON object
         #[arg(long)]
@@ -115,37 +115,30 @@ pub struct DataArgs {
     pub data: Option<PathBuf>,
 }
 
-const VERIFY_EXAMPLES: &str = include_str!("cli/verify.txt").trim_ascii_end();
-
-const REPAIR_EXAMPLES: &str = include_str!("cli/repair.txt").trim_ascii_end();
-
 /// The commands about a cluster.
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     /// Print each member's role, epoch, sequence, lag and digest.
     Status {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         cluster: ClusterArgs,
         /// Print one JSON array
         #[arg(long)]
         json: bool,
     },
     /// Read the whole log, and compare its copies.
-    #[command(after_help = VERIFY_EXAMPLES)]
+    #[command(after_help = include_str!("cli/verify.txt").trim_ascii_end())]
     Verify {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         cluster: ClusterArgs,
         /// The folder of a member, whose journal is compared with the log
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
     /// Make the log from a journal, because it is lost or new.
-    #[command(after_help = REPAIR_EXAMPLES)]
+    #[command(after_help = include_str!("cli/repair.txt").trim_ascii_end())]
     Repair {
         #[command(flatten)]
-        #[expect(missing_docs, reason = "a comment here would be the help's first line")]
         cluster: ClusterArgs,
         /// The folder of a member, or of a single server, whose journal the log continues
         #[arg(long, value_name = "DIR")]
@@ -161,14 +154,11 @@ pub enum ClusterCommand {
     Resign(ClusterArgs),
 }
 
-const STDIO_EXAMPLES: &str = include_str!("cli/stdio.txt").trim_ascii_end();
-
 /// The arguments of `stdio`.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = STDIO_EXAMPLES)]
+#[command(after_help = include_str!("cli/stdio.txt").trim_ascii_end())]
 pub struct StdioArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
     /// The server to join: auto, never, or a URL as in http://127.0.0.1:8894
     #[arg(long, value_name = "SERVER", default_value = "auto")]
@@ -182,7 +172,6 @@ pub struct StdioArgs {
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
     #[command(flatten)]
-    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
     /// The pause of each agent before an action.
     #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = Span::parse,

@@ -16,25 +16,17 @@ impl FromStr for ServerUrl {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut schemes = ["postgres://", "postgresql://"].iter();
-        match schemes.any(|scheme| text.len() > scheme.len() && text.starts_with(scheme)) {
-            true => check(text).map(|()| Self(text.into())),
-            false => Err(FORM.into()),
+        if !schemes.any(|scheme| text.len() > scheme.len() && text.starts_with(scheme)) {
+            return Err(FORM.into());
         }
+        #[cfg(feature = "postgres")]
+        if let Err(error) = text.parse::<tokio_postgres::Config>() {
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            let why = why.unwrap_or_else(|| error.to_string());
+            return Err(format!("{FORM}: {why}"));
+        }
+        Ok(Self(text.into()))
     }
-}
-
-#[cfg(feature = "postgres")]
-fn check(text: &str) -> Result<(), String> {
-    let read = text.parse::<tokio_postgres::Config>();
-    read.map(|_| ()).map_err(|error| {
-        let why = std::error::Error::source(&error).map(ToString::to_string);
-        format!("{FORM}: {}", why.unwrap_or_else(|| error.to_string()))
-    })
-}
-
-#[cfg(not(feature = "postgres"))]
-fn check(_: &str) -> Result<(), String> {
-    Ok(())
 }
 
 impl ServerUrl {

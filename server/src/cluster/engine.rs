@@ -207,7 +207,10 @@ impl Engine for MemberEngine {
     fn view(&self) -> View<'_> {
         match self.member.owned_node() {
             Some(node) => View::of(node),
-            None => View::of_state(self.member.hub()),
+            None => View {
+                hub: self.member.hub(),
+                node: None,
+            },
         }
     }
 

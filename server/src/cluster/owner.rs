@@ -6,6 +6,7 @@ use chat_core::{Address, Earlier, Reader, Seq};
 use server_chat::driver::{EventStream, Settled};
 use server_chat::task;
 use server_nats::{Incoming, Serving};
+use server_storage::random;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -62,10 +63,9 @@ impl Owner {
     }
 
     async fn open(&self, from: Address, reader: Reader, after: Option<Seq>) -> Answer {
-        let mut id = [0; 8];
-        if getrandom::fill(&mut id).is_err() {
+        let Ok(id) = random() else {
             return Answer::Moved(Earlier::Unasked);
-        }
+        };
         let id = u64::from_le_bytes(id);
         let (stream, context) = match self.member.local.try_open(from, reader, after).await {
             Ok(opened) => opened,

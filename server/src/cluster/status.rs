@@ -34,8 +34,8 @@ pub(super) async fn serve(member: Membership) {
         let known = member.standing.borrow().clone();
         let state = member
             .local
-            .look(|view| (view.hub().position().0, view.hub().digest()));
-        let Some((position, digest)) = state.await else {
+            .look(|view| (view.hub.position().0, view.hub.digest()));
+        let Ok((position, digest)) = state.await else {
             continue;
         };
         let status = MemberStatus {

@@ -24,7 +24,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use server_settings::os_error::reason;
-use server_storage::{blocking, clock, lock, private};
+use server_storage::{blocking, clock, lock, private, random};
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -322,9 +322,7 @@ fn hash(cookie: &str, proof: &[u8]) -> Hash {
 }
 
 fn secret() -> Result<String, getrandom::Error> {
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret)?;
-    Ok(URL_SAFE_NO_PAD.encode(secret))
+    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
 
 /// `POST /session`: opens a session for the token of the request, if it is valid.

@@ -31,7 +31,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
 use server_settings::os_error::{advice, reason};
 use server_settings::{named_file, realm};
-use server_storage::{clock, lock};
+use server_storage::{clock, lock, random};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -534,8 +534,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Error>> {
     // In a line, a name with `#` or a space would be something else.
     check_name(name)?;
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret)
+    let secret: [u8; 32] = random()
         .map_err(|error| format!("the machine has no randomness to make a token of: {error}"))?;
     let token = URL_SAFE_NO_PAD.encode(secret);
     let hash = Sha256::digest(token.as_bytes());

@@ -41,8 +41,8 @@ const KEPT: Duration = Duration::from_secs(5);
 
 async fn overview(_: Operator, State(http): State<Http>) -> Response {
     let made = look(&http, |node| {
-        let counts = node.hub().counts();
-        let counters = node.hub().counters();
+        let counts = node.hub.counts();
+        let counters = node.hub.counters();
         let sizes = node.sizes();
         let sizes = sizes.iter().map(|one| {
             let size = json!({ "size": one.size, "limit": one.limit });
@@ -98,7 +98,7 @@ async fn listed(
 ) -> Served {
     let now = http.service.node().now();
     let part = part(query.as_deref(), LISTED)?;
-    let view = look(&http, move |node| list(node.hub(), &part, now)).await;
+    let view = look(&http, move |node| list(node.hub, &part, now)).await;
     Ok(shown(&http, view))
 }
 
@@ -169,7 +169,7 @@ async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuer
         .map(|(_, id)| id.into_owned());
     let id = id.ok_or_else(|| missing("user_id"))?;
     let found = http.service.node().look(move |node| {
-        let hub = node.hub();
+        let hub = node.hub;
         let user = hub.user_by_public_id(&id)?;
         let rooms: Vec<_> = hub
             .rooms_of(user)
@@ -179,8 +179,8 @@ async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuer
         Some(json!({ "rooms": rooms }).to_string())
     });
     match found.await {
-        Some(None) => Err(Refusal::from(Reject::UserNotFound).into()),
-        view => Ok(shown(&http, view.flatten().map(Into::into))),
+        Ok(None) => Err(Refusal::from(Reject::UserNotFound).into()),
+        view => Ok(shown(&http, view.ok().flatten().map(Into::into))),
     }
 }
 
@@ -428,11 +428,11 @@ async fn user(http: &Http, given: &mut Arguments, how: &str) -> Result<UserId, R
         return Err(Refusal::invalid(how.into()));
     }
     let find = move |node: &View<'_>| match whom {
-        (Some(id), _) => node.hub().user_by_public_id(&id),
-        (None, name) => node.hub().user_by_name(&name?),
+        (Some(id), _) => node.hub.user_by_public_id(&id),
+        (None, name) => node.hub.user_by_name(&name?),
     };
     // Nobody has the number 0: the core then refuses with the right code.
-    let found = http.service.node().look(find).await.flatten();
+    let found = http.service.node().look(find).await.ok().flatten();
     Ok(found.unwrap_or(UserId(0)))
 }
 

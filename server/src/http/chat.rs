@@ -170,7 +170,7 @@ impl ShortRoute {
             }
             Self::CheckEvent => {
                 let asked = parse_check_event(Arguments::new(Tool::Check, arguments));
-                answer(&service.perform_read(Tool::Check, asked, &origin).await)
+                answer(&service.ask(Tool::Check, asked, &origin).await)
             }
         }
     }
@@ -273,12 +273,12 @@ pub(super) fn ok(value: &impl Serialize) -> Response {
 }
 
 /// A call of a participant, without a key.
-pub(super) fn asked(handle: Handle, ask: Ask) -> ParsedCall {
-    ParsedCall {
+pub(super) fn asked(handle: Handle, ask: Ask) -> Result<ParsedCall, Refusal> {
+    Ok(ParsedCall {
         handle: Some(handle),
         key: None,
         ask,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `GET /openapi.json`: the description of plain HTTP in OpenAPI 3.1.
 //!
 //! Its file has all that is no tool's. The schemas of tools are those of every transport, from
-//! [`server_chat::tools::describe`].
+//! [`server_chat::tools::Tool`].
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chat_core::LINE_SHOWN;
-use serde_json::{Map, Value, json};
-use server_chat::tools::{Tool, describe};
+use serde_json::{Value, json};
+use server_chat::tools::Tool;
 
 use super::Http;
 use crate::guard::written;
@@ -43,11 +43,8 @@ pub fn document(operators: bool) -> Value {
     room["next_in_line"]["maxItems"] = LINE_SHOWN.into();
     let paths = document["paths"].as_object_mut().expect("it has paths");
     paths.retain(|path, _| operators || !path.starts_with("/admin/"));
-    for tool in Tool::ALL {
-        paths.insert(
-            format!("/tools/{tool}"),
-            json!({ "post": operation(*tool) }),
-        );
+    for tool in Tool::all() {
+        paths.insert(format!("/tools/{tool}"), json!({ "post": operation(tool) }));
     }
     for (path, tool) in SHORT {
         let route = &mut paths[path]["post"];
@@ -68,9 +65,9 @@ fn operation(tool: Tool) -> Value {
     answer["description"] = "Done.".into();
     json!({
         "operationId": format!("tools_{tool}"),
-        "summary": describe(tool).text,
+        "summary": tool.text(),
         "parameters": [{ "$ref": "#/components/parameters/handle" }],
-        "requestBody": content(describe(tool).input.into()),
+        "requestBody": content(tool.input().into()),
         "responses": { "200": answer, "default": { "$ref": "#/components/responses/refused" } },
     })
 }
@@ -82,7 +79,7 @@ fn content(schema: Value) -> Value {
 
 /// The schema of the answer of a tool.
 fn output(tool: Tool) -> Value {
-    let mut schema = Value::Object(describe(tool).output);
+    let mut schema = Value::Object(tool.output());
     schema["properties"]["unread"] = json!({ "type": "integer" });
     if tool.mints() {
         // A caller without a handle is registered.
@@ -95,7 +92,7 @@ fn output(tool: Tool) -> Value {
 
 /// The schema of the arguments of a short route.
 fn route_input(tool: Tool) -> Value {
-    let mut schema: Map<String, Value> = describe(tool).input;
+    let mut schema = tool.input();
     if tool == Tool::SendMessage {
         schema.insert("required".into(), json!(["message"]));
     }

@@ -98,7 +98,7 @@ pub(super) async fn look(
     http: &Http,
     view: impl FnOnce(&View<'_>) -> Value + Send + 'static,
 ) -> Option<Bytes> {
-    let value = http.service.node().look(view).await?;
+    let value = http.service.node().look(view).await.ok()?;
     Some(value.to_string().into())
 }
 
@@ -150,7 +150,7 @@ fn names(node: &View<'_>, part: &Part) -> Value {
     let mut seen = 0;
     let mut last = None;
     let mut names = Vec::new();
-    for view in node.hub().participants(part.after.as_deref(), part.limit) {
+    for view in node.hub.participants(part.after.as_deref(), part.limit) {
         seen += 1;
         if view.presence != Attendance::Away {
             names.push(view.who.name.to_string());
@@ -167,7 +167,7 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
     let now = http.service.node().now();
     let operators = http.options.operators;
     let made = look(&http, move |node| {
-        let hub = node.hub();
+        let hub = node.hub;
         let counts = hub.counts();
         let users: Vec<_> = hub
             .participants(None, SHOWN)
@@ -240,7 +240,7 @@ pub(super) async fn readyz(State(http): State<Http>) -> Served {
             .service
             .node()
             .look(move |node| node.check_storage(now));
-        timeout(PATIENCE, answer).await.ok().flatten()
+        timeout(PATIENCE, answer).await.ok()?.ok()
     };
     match http.views.ready.get(READY_KEPT, asked).await {
         Some(Ok(())) => Ok(ok(&json!({ "status": "ready" }))),

@@ -91,7 +91,7 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
     report.problems.extend(problem);
     report.problems.dedup();
     report.is_whole = report.problems.is_empty();
-    match history::contents(&history::path_in(data)).transpose() {
+    match history::contents(&history::path_in(data)) {
         Ok(past) => {
             report.history = past.map(|past| past.position);
             report.history_messages = past.map(|past| past.messages);

@@ -100,9 +100,7 @@ impl Clock {
 #[must_use]
 pub fn since_boot() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-    let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
-    Time(seconds * 1_000_000 + nanos / 1_000)
+    Time(micros(now.try_into().unwrap_or_default()))
 }
 
 /// The time since the first call. Where it stops while the machine sleeps, a member that slept may

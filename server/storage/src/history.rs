@@ -23,18 +23,16 @@ mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Entry, Hub, Position, Time};
+use chat_core::Position;
 use chat_journal::Origin;
 use server_settings::{Retention, ServerUrl};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
-use crate::clock::Clock;
-use crate::journal::{Fate, FateReporter, Journal, NoWrite, folder};
+use crate::journal::folder;
 use crate::{blocking, lock};
 use follower::Follower;
 use past::{PastReader, VISITED};
@@ -73,6 +71,8 @@ pub struct History(Arc<HistoryParts>);
 struct HistoryParts {
     folder: PathBuf,
     progress: Arc<Progress>,
+    /// The end of the copy, if there is to be one; none while it is away.
+    copied: Option<watch::Receiver<Option<Position>>>,
     /// Each with the number of damaged files before the one that it reads.
     readers: Readers<(u64, PastReader)>,
     /// The copy that is read first.
@@ -80,9 +80,11 @@ struct HistoryParts {
     shared: Option<postgres::SharedHistory>,
 }
 
-/// What a history is made of, besides the journal in its folder.
+/// What a history is made of.
 #[derive(Clone, Debug)]
 pub struct HistoryOptions {
+    /// The folder of the journal, and of the tables.
+    pub folder: PathBuf,
     /// The beginning of the journal.
     pub origin: Origin,
     /// The position of the journal's end.
@@ -123,16 +125,13 @@ pub enum PastError {
 }
 
 impl History {
-    /// Starts to follow the journal in this folder, which ends at `end`.
+    /// Starts to follow the journal.
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub fn start(
-        folder: &Path,
-        config: &Config,
-        options: &HistoryOptions,
-    ) -> std::io::Result<Self> {
-        let tables = path_in(folder);
+    pub fn start(options: HistoryOptions) -> std::io::Result<Self> {
+        let folder = options.folder.clone();
+        let tables = path_in(&folder);
         if !tables.exists() {
             // Commands on the folder find tables once the server answers. The follower opens the
             // file again, and reports why it cannot.
@@ -140,17 +139,14 @@ impl History {
         }
         let progress = Arc::new(Progress::new(options.end));
         #[cfg(feature = "postgres")]
-        let shared = postgres::SharedHistory::start(folder, options, &progress);
+        let shared = postgres::SharedHistory::start(&options, &progress);
         #[cfg(feature = "postgres")]
         let copied = shared.as_ref().map(|shared| shared.reached.clone());
         #[cfg(not(feature = "postgres"))]
         let copied = None;
         let follower = Follower {
-            folder: folder.into(),
-            copied,
-            options: options.clone(),
-            config: config.clone(),
-            clock: Clock::start(),
+            copied: copied.clone(),
+            options,
             progress: Arc::clone(&progress),
         };
         thread::Builder::new()
@@ -164,8 +160,9 @@ impl History {
                 follower.progress.end();
             })?;
         let shared = HistoryParts {
-            folder: folder.into(),
+            folder,
             progress,
+            copied,
             readers: Readers::new(),
             #[cfg(feature = "postgres")]
             shared,
@@ -182,10 +179,8 @@ impl History {
     /// The number of entries of the journal that the copy in PostgreSQL lacks; none without a copy.
     #[must_use]
     pub fn copy_lag(&self) -> Option<u64> {
-        #[cfg(feature = "postgres")]
-        return Some(self.0.shared.as_ref()?.lag());
-        #[cfg(not(feature = "postgres"))]
-        None
+        let reached = self.0.copied.as_ref()?.borrow().unwrap_or_default();
+        Some(self.0.progress.now().known.0.saturating_sub(reached.0))
     }
 
     /// The number of damaged files that were built anew since the start, and the number of rows that
@@ -211,14 +206,6 @@ impl History {
         ]
     }
 
-    /// Receives the fate of a batch with this number of entries.
-    fn note(&self, fate: Fate, entries: u64) {
-        if let Fate::Committed { first, .. } = fate {
-            let last = Position(first.0 + entries.saturating_sub(1));
-            self.0.progress.commit(last);
-        }
-    }
-
     /// Clients may know of entries up to this position, which the journal will have: reads wait for
     /// them.
     #[cfg(feature = "cluster")]
@@ -226,11 +213,9 @@ impl History {
         self.0.progress.announce(last);
     }
 
-    /// The journal has entries up to this position.
-    #[cfg(feature = "cluster")]
+    /// The journal has entries up to this position. Reads that begin now wait for them.
     pub fn commit(&self, last: Position) {
         self.0.progress.commit(last);
-        self.0.progress.wake();
     }
 
     /// Lets the follower reach the end of the journal, and waits until it has ended.
@@ -240,75 +225,66 @@ impl History {
         }
     }
 
-    /// Reads the messages before this, when the history has everything that is committed now. None if
-    /// the reader never was a member of the room. A read that takes too long answers with what it found
-    /// so far.
-    pub async fn read(&self, query: PastQuery, before: Option<u64>, reading: PastReading) -> Timed {
+    /// Reads the messages when the history has everything that is committed now. None if the reader never
+    /// was a member of the room. A read that takes too long answers with what it found so far.
+    pub async fn read(&self, reading: PastReading) -> Timed {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
             // Boxed, because the compiler nests the states of futures only so deep.
-            && let Some(read) = Box::pin(shared.read(&query, before, &reading)).await
+            && let Some(read) = Box::pin(shared.read(&reading)).await
         {
             return read;
         }
+        let mut took = Duration::ZERO;
+        let answer = self.read_file(reading, &mut took).await;
+        Timed { took, answer }
+    }
+
+    async fn read_file(
+        &self,
+        reading: PastReading,
+        took: &mut Duration,
+    ) -> Result<Option<Past>, PastError> {
         let files = self.0.progress.now().files;
-        let refused = |why| Timed {
-            took: Duration::ZERO,
-            answer: Err(why),
-        };
         if !self.0.progress.catch_up(PATIENCE).await {
-            return refused(PastError::Behind);
+            return Err(PastError::Behind);
         }
         // Held here, because the pool may keep work for which it has no thread. The work is never
         // abandoned, so the place is free when it is done.
-        let _place = match self.0.readers.place().await {
-            Ok(place) => place,
-            Err(why) => return refused(why),
-        };
+        let _place = self.0.readers.place().await?;
         let parts = Arc::clone(&self.0);
-        let read = blocking(move || {
+        let work = blocking(move || {
             let began = Instant::now();
-            let read = parts.read(files, &query, before, &reading);
+            let read = parts.read(files, &reading);
             (began.elapsed(), read)
         });
-        let (took, read) = match read.await {
-            Ok(read) => read,
-            Err(error) => {
-                tracing::error!(%error, "the history cannot be read");
-                return refused(PastError::Broken);
-            }
+        let broken = |error: &dyn std::fmt::Display| {
+            tracing::error!(%error, "the history cannot be read");
+            PastError::Broken
         };
-        let answer = read.map_err(|error| match error.sqlite_error_code() {
+        let read;
+        (*took, read) = work.await.map_err(|error| broken(&error))?;
+        read.map_err(|error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,
             _ if is_damage(&error) => {
                 self.0.progress.found_damaged(files);
                 PastError::Damaged
             }
-            Some(_) | None => {
-                tracing::error!(%error, "the history cannot be read");
-                PastError::Broken
-            }
-        });
-        Timed { took, answer }
+            Some(_) | None => broken(&error),
+        })
     }
 }
 
 impl HistoryParts {
     /// Reads the file after `files` damaged ones.
-    fn read(
-        &self,
-        files: u64,
-        query: &PastQuery,
-        before: Option<u64>,
-        reading: &PastReading,
-    ) -> rusqlite::Result<Option<Past>> {
+    fn read(&self, files: u64, reading: &PastReading) -> rusqlite::Result<Option<Past>> {
         let free = self.readers.take().filter(|(of, _)| *of == files);
         let mut reader = match free {
             Some((_, reader)) => reader,
             None => PastReader::open(&path_in(&self.folder))?,
         };
         reader.until(Instant::now() + READ)?;
-        let read = reader.read(query, before, reading, VISITED);
+        let read = reader.read(reading, VISITED);
         // After an error the file may be another one.
         if read.is_ok() {
             self.readers.put((files, reader));
@@ -317,66 +293,18 @@ impl HistoryParts {
     }
 }
 
-/// A journal that reports its commits to a history.
-pub struct Followed {
-    journal: Box<dyn Journal>,
-    history: History,
-    /// The number of entries in flight.
-    entries: Arc<AtomicU64>,
-}
-
-impl Followed {
-    /// Lets the history follow the journal.
-    #[must_use]
-    pub fn new(journal: Box<dyn Journal>, history: History) -> Self {
-        Self {
-            journal,
-            history,
-            entries: Arc::default(),
-        }
-    }
-}
-
-impl Journal for Followed {
-    fn attach(&mut self, later: FateReporter) {
-        let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
-        self.journal.attach(FateReporter::new(move |fate| {
-            // Reads that follow the answer wait for the history; the answer does not.
-            history.note(fate, entries.load(Ordering::Relaxed));
-            later.tell(fate);
-            history.0.progress.wake();
-        }));
-    }
-
-    fn append(&mut self, now: Time, batch: &[Entry]) -> Option<Fate> {
-        self.entries.store(batch.len() as u64, Ordering::Relaxed);
-        let appended = self.journal.append(now, batch);
-        if let Some(fate) = appended {
-            self.history.note(fate, batch.len() as u64);
-            self.history.0.progress.wake();
-        }
-        appended
-    }
-
-    fn close(&mut self, hub: &Hub) -> Result<(), NoWrite> {
-        let closed = self.journal.close(hub);
-        self.history.stop();
-        closed
-    }
-}
-
 /// Connections for reads: at most so many at a time, each opened at its first use. Those that are free, and
 /// places for more of them.
 #[derive(Debug)]
 struct Readers<T> {
-    places: Arc<Semaphore>,
+    places: Semaphore,
     free: Mutex<Vec<T>>,
 }
 
 impl<T> Readers<T> {
     fn new() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(READERS)),
+            places: Semaphore::new(READERS),
             free: Mutex::new(Vec::new()),
         }
     }
@@ -385,9 +313,8 @@ impl<T> Readers<T> {
     ///
     /// # Errors
     /// All are taken for too long.
-    async fn place(&self) -> Result<OwnedSemaphorePermit, PastError> {
-        let place = Arc::clone(&self.places).acquire_owned();
-        let place = tokio::time::timeout(PATIENCE, place).await;
+    async fn place(&self) -> Result<SemaphorePermit<'_>, PastError> {
+        let place = tokio::time::timeout(PATIENCE, self.places.acquire()).await;
         // The semaphore is never closed.
         place
             .map_err(|_| PastError::Slow)?

@@ -178,15 +178,21 @@ fn entries(folder: &Path) -> Result<Vec<(PathBuf, Metadata)>, String> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(unusable_at(folder))? {
         let path = entry.map_err(unusable_at(folder))?.path();
-        match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            found => {
-                let found = found.map_err(unusable_at(&path))?;
-                entries.push((path, found));
-            }
-        }
+        let found = present(fs::symlink_metadata(&path)).map_err(unusable_at(&path))?;
+        entries.extend(found.map(|found| (path, found)));
     }
     Ok(entries)
+}
+
+/// What was done with a file or read of it; none if it is absent.
+///
+/// # Errors
+/// Another error than that.
+pub fn present<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
 }
 
 /// Creates a folder, and those above it.
@@ -254,11 +260,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// It cannot be written.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let new = path.with_added_extension("new");
-    if let Err(error) = fs::remove_file(&new)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
+    present(fs::remove_file(&new))?;
     let mut file = create(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;

@@ -98,7 +98,7 @@ fn start(config: Config) -> (NodeClient, Running, ManualJournal) {
     let journal = ManualJournal::default();
     let node = Node::start(config, 7);
     let boxed = Box::new(journal.clone());
-    let (client, running) = driver::start(node, boxed, Clock::start(), Arc::default());
+    let (client, running) = driver::start(node, boxed, None, Clock::start(), Arc::default());
     (client, running, journal)
 }
 
@@ -233,7 +233,7 @@ async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
         // A call that arrives before the driver learns the outcome waits for the next batch; a
         // later one is refused.
         let late = ask(&client, login(2));
-        client.look(|_| ()).await;
+        client.look(|_| ()).await.expect("a driver");
         if late.is_finished() {
             break late.await.unwrap().outcome;
         }
@@ -278,9 +278,9 @@ async fn a_full_channel_is_told_and_not_buffered() {
         matches!(refused, Err(Reject::Overloaded { .. })),
         "{refused:?}"
     );
-    assert!(client.look(|_| ()).await.is_none());
+    assert!(client.look(|_| ()).await.is_err());
     drop(go);
-    assert_eq!(busy.await.unwrap(), Some(true));
+    assert_eq!(busy.await.unwrap(), Ok(true));
     let mut served = 0;
     for call in calls {
         match call.await.unwrap().outcome {
@@ -460,13 +460,14 @@ async fn a_pause_of_the_process_moves_deadlines() {
     let (client, _running) = driver::start(
         Node::start(Config::default(), 7),
         node,
+        None,
         clock,
         Arc::default(),
     );
     logged_in(&client, 1).await;
     let deadlines = async || {
         client
-            .look(|view| view.hub().deadlines())
+            .look(|view| view.hub.deadlines())
             .await
             .expect("a driver")
     };

@@ -159,7 +159,7 @@ async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
 
 /// The number of entries of the journal.
 async fn entries(service: &Service) -> u64 {
-    let position = service.node().look(|node| node.hub().position().0);
+    let position = service.node().look(|node| node.hub.position().0);
     position.await.expect("the node is there")
 }
 

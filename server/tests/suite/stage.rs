@@ -62,6 +62,6 @@ pub(crate) fn hello(version: &str, capabilities: &Value) -> Value {
 pub(crate) fn service(config: Config) -> (Service, Running) {
     let journal = Box::new(MemoryJournal::default());
     let node = Node::start(config, 7);
-    let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
+    let (client, running) = driver::start(node, journal, None, Clock::start(), Arc::default());
     (Service::new(client, Secrets::new(&[1; 32])), running)
 }

@@ -126,7 +126,7 @@ fn flags_in(help: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn every_tool_is_named() {
-    let names = Tool::ALL.iter().map(|tool| tool.name());
+    let names = Tool::all().map(Tool::name);
     none_of(&missing("docs/agents.md", names.clone()));
     none_of(&missing("docs/protocol.md", names));
 }

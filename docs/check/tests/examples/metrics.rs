@@ -16,7 +16,7 @@ use crate::{none_of, text};
 /// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
     let metrics = Metrics::default().with_member("main");
-    metrics.called(Tool::ALL[0], Duration::ZERO);
+    metrics.called(Tool::Login, Duration::ZERO);
     metrics.count(Row::Refusals, "muted");
     metrics.count(Row::TurnedAway, Kind::ALL[0].name());
     metrics.count(Row::ConnectionsRefused, "full");

@@ -35,6 +35,7 @@ const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so th
 pub struct Memory {
     /// The limit in bytes.
     pub limit: Option<u64>,
+    /// The last measurement, in bytes.
     resident: AtomicU64,
     refused: AtomicU64,
 }
@@ -48,11 +49,6 @@ impl Memory {
             resident: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
-    }
-
-    /// The last measurement, in bytes.
-    fn resident(&self) -> u64 {
-        self.resident.load(Ordering::Relaxed)
     }
 
     /// The number of refusals.
@@ -87,7 +83,8 @@ impl Memory {
     }
 
     fn within(&self, most: Option<u64>, told: &str) -> Result<(), Refusal> {
-        if most.is_none_or(|most| self.resident() <= most) {
+        let resident = self.resident.load(Ordering::Relaxed);
+        if most.is_none_or(|most| resident <= most) {
             return Ok(());
         }
         self.refused.fetch_add(1, Ordering::Relaxed);

@@ -35,8 +35,7 @@ impl Share {
     }
 
     /// Raises the share of a source to `each`, up to the size of the pool.
-    #[must_use]
-    pub fn at_least(self, each: u64) -> Self {
+    pub(crate) fn at_least(self, each: u64) -> Self {
         Self {
             each: self.each.max(each.min(self.all)),
             ..self

@@ -6,16 +6,18 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Node, Ticket};
 use server_storage::clock::Clock;
+use server_storage::history::History;
 use server_storage::journal::{Fate, FateReporter, Journal, NoWrite};
 
 use super::engine::{Engine, EngineOutput, Wake};
 use crate::metrics::{Metrics, Row};
 use crate::view::View;
 
-/// A node and its journal.
+/// A node, its journal, and the history that follows the journal.
 pub(super) struct Alone {
     node: Node,
     journal: Box<dyn Journal>,
+    history: Option<History>,
     fates: Option<Receiver<Fate>>,
     metrics: Arc<Metrics>,
     /// When the batch in flight was given to the journal.
@@ -23,10 +25,16 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    pub(super) const fn new(node: Node, journal: Box<dyn Journal>, metrics: Arc<Metrics>) -> Self {
+    pub(super) const fn new(
+        node: Node,
+        journal: Box<dyn Journal>,
+        history: Option<History>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             node,
             journal,
+            history,
             fates: None,
             metrics,
             appended: None,
@@ -41,6 +49,10 @@ impl Alone {
                     self.metrics.took(Row::CommitSeconds, "", took);
                 }
                 self.node.committed(first, at, clock.now());
+                // Reads that follow the answer wait for the history; the answer does not.
+                if let Some(history) = &self.history {
+                    history.commit(self.node.hub().position());
+                }
             }
             Fate::Failed => self.node.append_failed(clock.now()),
             Fate::Unknown => self.node.append_unknown(),
@@ -120,6 +132,10 @@ impl Engine for Alone {
     }
 
     fn close(&mut self) -> Result<(), NoWrite> {
-        self.journal.close(self.node.hub())
+        let closed = self.journal.close(self.node.hub());
+        if let Some(history) = &self.history {
+            history.stop();
+        }
+        closed
     }
 }

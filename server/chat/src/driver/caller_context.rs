@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::view::View;
 
 /// The context at the instant of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallerContext {
     /// The instant.
     pub at: Time,
@@ -60,9 +60,10 @@ pub enum RoomKind {
 }
 
 /// Additional facts for one kind of answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerFacts {
     /// The answer needs no further facts.
+    #[default]
     Nothing,
     /// `enter_queue`: the number of waiters.
     Queue(usize),
@@ -103,8 +104,8 @@ pub(super) const fn reader_of(call: &Call) -> Option<Reader> {
 
 fn find(view: View<'_>, reader: Option<Reader>) -> Option<UserId> {
     match reader? {
-        Reader::Handle(hash) => view.hub().user_by_handle(&hash),
-        Reader::ReaderId(hash) => view.hub().user_by_reader(&hash),
+        Reader::Handle(hash) => view.hub.user_by_handle(&hash),
+        Reader::ReaderId(hash) => view.hub.user_by_reader(&hash),
     }
 }
 
@@ -119,24 +120,24 @@ pub(super) fn gather<E>(
     let more = match outcome {
         Ok(Response::Done(reply)) => Some(more(view, reader, reply)),
         Ok(Response::Streaming) => {
-            let begins = view.node().and_then(|node| node.stream_cursor(ticket));
+            let begins = view.node.and_then(|node| node.stream_cursor(ticket));
             begins.map(AnswerFacts::Begins)
         }
         Err(_) => match reader {
             Some(Reader::Handle(handle)) => {
-                let reason = view.hub().why_banned(&handle);
+                let reason = view.hub.why_banned(&handle);
                 reason.map(|reason| AnswerFacts::Banned(Arc::clone(reason)))
             }
             Some(Reader::ReaderId(_)) | None => None,
         },
         Ok(Response::Read(_)) => None,
     };
-    let more = more.unwrap_or(AnswerFacts::Nothing);
+    let more = more.unwrap_or_default();
     CallerContext { at, me, more }
 }
 
 fn me(view: View<'_>, user: UserId) -> Option<Me> {
-    let hub = view.hub();
+    let hub = view.hub;
     let (cursor, unread) = view.unread(user)?;
     let label = |room: &RoomId| {
         let floor = hub.floor_of(user, *room)?;
@@ -164,7 +165,7 @@ fn me(view: View<'_>, user: UserId) -> Option<Me> {
 }
 
 fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
-    let hub = view.hub();
+    let hub = view.hub;
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {

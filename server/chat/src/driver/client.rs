@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, Ticket, Time};
+use server_storage::random;
 use tokio::sync::{mpsc, oneshot};
 
-use super::caller_context::{AnswerFacts, CallerContext};
+use super::caller_context::{CallerContext, reader_of};
 use super::engine::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
-use super::{Answered, Input, MAX_QUEUED, Settled, Shared};
+use super::{Answered, Input, MAX_QUEUED, Settled, Shared, Waiter};
 use crate::banned_addresses::BannedAddresses;
 use crate::metrics::{Metrics, Row};
 use crate::view::View;
@@ -142,19 +143,11 @@ impl NodeClient {
     }
 
     /// Runs `look` on the committed state, as far as this member has it, between two turns. It must be brief: all other
-    /// work waits. None if the driver is too busy, or has stopped.
-    pub async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&View<'_>) -> T + Send + 'static,
-    ) -> Option<T> {
-        self.try_look(look).await.ok()
-    }
-
-    /// Like `look`.
+    /// work waits.
     ///
     /// # Errors
     /// The driver is too busy, or has stopped.
-    pub async fn try_look<T: Send + 'static>(
+    pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Result<T, Reject> {
@@ -202,14 +195,17 @@ impl NodeClient {
             return Settled::Answered(self.refusal(reject.with_earlier(earlier)));
         }
         let (reply, answer) = oneshot::channel();
-        let sent = Instant::now();
+        let reader = reader_of(&call);
         let input = Input::Call {
             ticket,
             from,
             call,
-            slot,
-            sent,
-            reply,
+            sent: Instant::now(),
+            waiter: Waiter {
+                reader,
+                reply,
+                slot,
+            },
         };
         if self.inputs.send(input).is_err() {
             return Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }));
@@ -245,8 +241,7 @@ impl NodeClient {
             outcome: Err(reject),
             context: CallerContext {
                 at: self.now(),
-                me: None,
-                more: AnswerFacts::Nothing,
+                ..CallerContext::default()
             },
         }
     }
@@ -255,14 +250,14 @@ impl NodeClient {
 /// The call with a request key, and whether the key was drawn here: so that a repetition at another
 /// member has no second effect.
 fn keyed(mut call: Call) -> (Call, bool) {
-    let mut drawn = [0; 16];
-    if let Call::Command { key, .. } = &mut call
-        && key.is_none()
+    if let Call::Command {
+        key: key @ None, ..
+    } = &mut call
     {
         // Without randomness the call goes out once, and is not repeated.
-        let is_minted = getrandom::fill(&mut drawn).is_ok();
-        *key = is_minted.then_some(RequestKey(u128::from_le_bytes(drawn)));
-        return (call, is_minted);
+        let drawn = random().ok();
+        *key = drawn.map(|drawn| RequestKey(u128::from_le_bytes(drawn)));
+        return (call, drawn.is_some());
     }
     (call, false)
 }

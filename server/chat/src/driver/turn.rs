@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use chat_core::{Output, Reader, Reject, Response, Span, Ticket};
+use chat_core::{Output, Reject, Response, Span, Ticket};
 use server_storage::journal::NoWrite;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::caller_context::{self, reader_of};
+use super::caller_context;
 use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
-use super::{Answered, Input, Settled, Shared};
+use super::{Answered, Input, Settled, Shared, Waiter};
 use crate::metrics::Row;
 
 /// The largest number of inputs that are taken before the node's batch is appended.
@@ -26,14 +26,6 @@ const PAUSE: Duration = Duration::from_secs(3);
 
 /// How long a shutdown waits while no stream's reader takes anything.
 const UNREAD: Duration = Duration::from_secs(1);
-
-/// A waiting caller.
-struct Waiter {
-    reader: Option<Reader>,
-    reply: oneshot::Sender<Settled>,
-    /// The slot for a stream's events, if the call opens one.
-    slot: Option<Arc<StreamSlot>>,
-}
 
 /// An open stream.
 struct Open {
@@ -59,7 +51,6 @@ pub(super) struct Turn {
     waiting: HashMap<Ticket, Waiter>,
     streams: BTreeMap<Ticket, Open>,
     stopping: Option<Stopping>,
-    has_stopped: bool,
     /// The states taken over, and the actions of operators, when the bans were learned.
     bans_of: Option<(u64, u64)>,
 }
@@ -72,7 +63,6 @@ impl Turn {
             waiting: HashMap::new(),
             streams: BTreeMap::new(),
             stopping: None,
-            has_stopped: false,
             bans_of: None,
         }
     }
@@ -86,8 +76,7 @@ impl Turn {
         let mut taken = Vec::with_capacity(INPUTS_A_TURN);
         let mut woke = tokio::time::Instant::now();
         loop {
-            self.settle();
-            if self.has_stopped {
+            if self.settle() {
                 break;
             }
             let metrics = &self.shared.metrics;
@@ -147,20 +136,14 @@ impl Turn {
                 ticket,
                 from,
                 call,
-                slot,
                 sent,
-                reply,
+                waiter,
             } => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
-                if slot.is_none() {
+                if waiter.slot.is_none() {
                     let metrics = &self.shared.metrics;
                     metrics.took(Row::DriverWaitSeconds, "", sent.elapsed());
                 }
-                let waiter = Waiter {
-                    reader: reader_of(&call),
-                    reply,
-                    slot,
-                };
                 self.waiting.insert(ticket, waiter);
                 self.engine.submit(clock, ticket, from, call);
             }
@@ -187,22 +170,23 @@ impl Turn {
         }
     }
 
-    /// Lets the node do all that is possible now.
-    fn settle(&mut self) {
+    /// Lets the node do all that is possible now. Returns whether the driver has stopped.
+    fn settle(&mut self) -> bool {
         self.engine.handle_timeout(&self.shared.clock);
         self.drain();
         while self.engine.append(&self.shared.clock) {
             self.drain();
         }
         self.drain();
-        if let Some(stopping) = self.stopping {
-            self.finish(stopping);
+        match self.stopping {
+            Some(stopping) => self.finish(stopping),
+            None => false,
         }
     }
 
     /// Learns of bans when operators have acted, here or at another member of a cluster.
     fn follow_bans(&mut self) {
-        let hub = self.engine.view().hub();
+        let hub = self.engine.view().hub;
         let version = (self.engine.states(), hub.counters().operated);
         if self.bans_of != Some(version) {
             self.shared.banned_addresses.follow(hub);
@@ -212,23 +196,22 @@ impl Turn {
 
     /// Ends when all admitted calls are answered and every stream has received its events. Readers
     /// that take nothing are not waited for: the events stay in their inboxes.
-    fn finish(&mut self, Stopping { by, moved }: Stopping) {
+    fn finish(&mut self, Stopping { by, moved }: Stopping) -> bool {
         let late = Instant::now() >= by;
         let unread = moved.elapsed() >= UNREAD;
         let mut streams = self.streams.values();
         let owed = streams.any(|open| open.ready || !open.has_room);
         if (!owed || unread || late) && self.engine.finish(&self.shared.clock) {
             self.drain();
-            self.has_stopped = true;
         } else if late {
             tracing::warn!("the time to stop is over, and the journal is not done");
-            self.has_stopped = true;
+        } else {
+            return false;
         }
-        if self.has_stopped {
-            for open in self.streams.values() {
-                open.slot.end(Ending::Closing);
-            }
+        for open in self.streams.values() {
+            open.slot.end(Ending::Closing);
         }
+        true
     }
 
     fn drain(&mut self) {

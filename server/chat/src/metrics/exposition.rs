@@ -18,7 +18,7 @@ impl Exposition {
     /// The form that a request asks for by its `Accept` headers; the text format if it does not say.
     #[must_use]
     pub fn asked_by<'a>(accepted: impl Iterator<Item = &'a str>) -> Self {
-        let (mut open, mut text) = (0, 0);
+        let (mut open, mut text) = (0.0_f32, 0.0_f32);
         for range in accepted.flat_map(|ranges| ranges.split(',')) {
             let mut parts = range.split(';').map(str::trim);
             let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -27,14 +27,16 @@ impl Exposition {
                 let found = parameters.iter().find(|(key, _)| key.trim() == name);
                 found.map(|(_, value)| value.trim())
             };
-            let weight = of("q").map_or(1_000, thousandths);
+            // A quality (RFC 9110, section 12.4.2).
+            let weight: Option<f32> = of("q").map_or(Some(1.0), |q| q.parse().ok());
+            let weight = weight.filter(|q| (0.0..=1.0).contains(q)).unwrap_or(0.0);
             match (kind.as_str(), of("version")) {
                 ("application/openmetrics-text", None | Some("1.0.0")) => open = open.max(weight),
                 ("text/plain" | "text/*" | "*/*", _) => text = text.max(weight),
                 _ => {}
             }
         }
-        match open > 0 && open >= text {
+        match open > 0.0 && open >= text {
             true => Self::OpenMetrics,
             false => Self::Text,
         }
@@ -141,17 +143,6 @@ fn write_sample(
             line("_bucket", Some("+Inf"), &number)
         }
     }
-}
-
-/// A quality of an Accept header (RFC 9110, section 12.4.2), in thousandths.
-fn thousandths(text: &str) -> u32 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !(digits(whole) && digits(fraction) && fraction.len() <= 3) {
-        return 0;
-    }
-    let padded = format!("{whole}{fraction:0<3}");
-    padded.parse().unwrap_or(0).min(1_000)
 }
 
 #[cfg(test)]

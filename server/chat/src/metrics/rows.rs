@@ -118,7 +118,7 @@ rows! {
             "Lines of the log that its reader did not take in time";
     }
     Realm {
-        Calls "calls" Count by "tool" from Tool::ALL.iter().map(|tool| tool.name()).collect(),
+        Calls "calls" Count by "tool" from Tool::all().map(Tool::name).collect(),
             "Calls by tool, refused ones among them";
         Refusals "refusals" Count by "code" from Refusal::codes().collect(), "Refused calls by code";
         TurnedAway "turned_away" Count by "why" from Kind::NAMES.to_vec(),

@@ -49,7 +49,7 @@ impl Seen {
     /// Reads the values of this node.
     #[must_use]
     pub fn of(node: &View<'_>) -> Self {
-        let hub = node.hub();
+        let hub = node.hub;
         Self {
             counts: hub.counts(),
             load: node.load(),

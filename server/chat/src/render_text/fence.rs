@@ -11,7 +11,7 @@ pub(super) struct Fence<'a> {
     /// All that it may have to enclose.
     whole: &'a Value,
     /// Drawn at the first use: most results contain no words of peers.
-    marker: Option<String>,
+    pub(super) marker: Option<String>,
 }
 
 /// An unpredictable marker that does not occur in the texts to enclose.
@@ -35,11 +35,6 @@ impl<'a> Fence<'a> {
             whole,
             marker: None,
         }
-    }
-
-    /// The marker, if the fence was used.
-    pub(super) fn marker(&self) -> Option<&str> {
-        self.marker.as_deref()
     }
 
     /// The text on one line, between two markers.

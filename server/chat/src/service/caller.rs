@@ -163,8 +163,8 @@ impl Service {
         let hashed: Vec<_> = handles
             .map(|handle| (self.secrets.handle_hash(&handle), handle))
             .collect();
-        let looked = self.node.try_look(move |view| {
-            let hub = view.hub();
+        let looked = self.node.look(move |view| {
+            let hub = view.hub;
             let who = |hash: &SecretHash| hub.who_is(hub.user_by_handle(hash)?).cloned();
             let by_handle = hashed
                 .into_iter()
@@ -234,14 +234,9 @@ impl Service {
             }
             return Ok(origin.handle_for_key(&self.secrets, key));
         }
-        let id = scope.and_then(|scope| scope.id());
-        let make = |name: &str| match &id {
-            Some(id) => Ok(self.secrets.handle_in_scope(id, name, newest)),
-            None => Secrets::random_handle(),
-        };
         let made = match scope {
-            Some(scope) => scope.handle_to_mint(name, newest, make),
-            None => make(""),
+            Some(scope) => scope.handle_to_mint(name, newest, &self.secrets),
+            None => Secrets::random_handle(),
         };
         made.map_err(|error| {
             tracing::error!(%error, "no randomness for a handle");

@@ -50,13 +50,13 @@ impl Service {
     pub async fn bookmark(&self, reader: &ReaderId) -> Result<(UserId, Seq), Refusal> {
         let hash = self.secrets.reader_hash(reader);
         let look = self.node.look(move |node| {
-            let user = node.hub().user_by_reader(&hash)?;
+            let user = node.hub.user_by_reader(&hash)?;
             node.unread(user).map(|(cursor, _)| (user, cursor))
         });
         match look.await {
-            Some(Some(found)) => Ok(found),
-            Some(None) => Err(Reject::UnknownHandle.into()),
-            None => Err(Reject::overloaded(chat_core::Span::secs(1)).into()),
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(Reject::UnknownHandle.into()),
+            Err(_) => Err(Reject::overloaded(chat_core::Span::secs(1)).into()),
         }
     }
 
@@ -81,7 +81,7 @@ impl Service {
         };
         let Answered { outcome, context } = self.call(address, call).await;
         Ok(CallOutcome {
-            context: Some(context),
+            context,
             ..CallOutcome::of(Tool::Check, Ok(Done::Answered(outcome?)))
         })
     }

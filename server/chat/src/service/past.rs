@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Answer, Event, Reject, Response, RoomId, RoomSeq, UserId};
-use server_storage::history::{Past, PastError, PastQuery, PastReading, QueryWords, Timed};
+use chat_core::{Answer, Reject, Response, RoomId, RoomSeq, UserId};
+use server_storage::history::{
+    History, Past, PastError, PastQuery, PastReading, QueryWords, Timed,
+};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -21,18 +23,18 @@ const LEAST_WORK: u64 = 5;
 impl Service {
     /// Adds older messages to the core's page, as far as the caller was there for them. A former
     /// member receives its part of a room that it names.
-    pub(super) async fn with_past(
+    pub(super) async fn add_past(
         &self,
         (room, before, limit): (Option<RoomId>, Option<RoomSeq>, usize),
-        mut answered: Answered,
+        answered: &mut Answered,
         source: Source,
-    ) -> Result<Answered, Refusal> {
+    ) -> Result<(), Refusal> {
         let user = answered.context.me.as_ref().map(|me| me.who.id);
         let (Some(history), Some(user)) = (self.history.clone(), user) else {
-            return Ok(answered);
+            return Ok(());
         };
         let (room, kept) = match (&answered.outcome, room) {
-            (Ok(Response::Read(Answer::History { more: true, .. })), _) => return Ok(answered),
+            (Ok(Response::Read(Answer::History { more: true, .. })), _) => return Ok(()),
             (Ok(Response::Read(Answer::History { room, messages, .. })), _) => {
                 (*room, messages.clone())
             }
@@ -40,15 +42,16 @@ impl Service {
                 Err(Reject::NotInRoom | Reject::ChatEnded { .. } | Reject::RoomNotFound),
                 Some(room),
             ) => (room, Vec::new()),
-            _ => return Ok(answered),
+            _ => return Ok(()),
         };
-        let mut reading = self.reading(user, limit).await?;
-        reading.limit = reading.limit.saturating_sub(kept.len());
-        reading.used = kept.iter().map(|event| length(event)).sum();
         let before = kept.first().map(|event| event.room_seq).or(before);
         let before = before.map(|seq| seq.0);
-        let read = async move { history.read(PastQuery::Room(room), before, reading).await };
-        let past = match self.read_past(source, read).await {
+        let query = PastQuery::Room(room);
+        let mut reading = self.reading(user, query, before, limit).await?;
+        reading.limit = reading.limit.saturating_sub(kept.len());
+        let texts = kept.iter().filter_map(|event| event.body.message());
+        reading.used = texts.map(|(_, text)| text.len()).sum();
+        let past = match self.read_past(source, history, reading).await {
             // The next page asks again.
             Err(_) if !kept.is_empty() => Past {
                 next: before,
@@ -56,7 +59,7 @@ impl Service {
             },
             past => match past? {
                 Some(past) => past,
-                None => return Ok(answered),
+                None => return Ok(()),
             },
         };
         let mut messages = past.messages;
@@ -70,7 +73,7 @@ impl Service {
             messages,
             more: past.next.is_some(),
         }));
-        Ok(answered)
+        Ok(())
     }
 
     /// Searches what this user was there for.
@@ -102,9 +105,8 @@ impl Service {
             })
         });
         let (query, before) = (PastQuery::Search(words, search.room), before.transpose()?);
-        let reading = self.reading(user, search.limit).await?;
-        let read = async move { history.read(query, before, reading).await };
-        let found = match self.read_past(source, read).await? {
+        let reading = self.reading(user, query, before, search.limit).await?;
+        let found = match self.read_past(source, history, reading).await? {
             Some(found) => found,
             None => self.nowhere(user, search.room).await?,
         };
@@ -117,10 +119,8 @@ impl Service {
 
     /// What a participant finds in a room in which it never was.
     async fn nowhere(&self, user: UserId, room: Option<RoomId>) -> Result<Past, Refusal> {
-        let found = self
-            .node
-            .look(move |view| view.hub().resolve_for(user, room));
-        let found = found.await.ok_or_else(|| unread(PastError::Behind))?;
+        let found = self.node.look(move |view| view.hub.resolve_for(user, room));
+        let found = found.await.map_err(|_| unread(PastError::Behind))?;
         Ok(found.map(|_| Past::default())?)
     }
 
@@ -128,7 +128,8 @@ impl Service {
     async fn read_past(
         &self,
         source: Source,
-        read: impl Future<Output = Timed> + Send + 'static,
+        history: History,
+        reading: PastReading,
     ) -> Result<Option<Past>, Refusal> {
         let capacity = Arc::clone(&self.capacity);
         let began = Instant::now();
@@ -147,7 +148,7 @@ impl Service {
         let (reply, answer) = oneshot::channel();
         // One who hangs up meanwhile has caused the work all the same.
         task::spawn(async move {
-            let Timed { took, answer } = read.await;
+            let Timed { took, answer } = history.read(reading).await;
             let further = millis(took).saturating_sub(LEAST_WORK);
             capacity.archive.charge(source, further);
             drop(turn);
@@ -158,10 +159,18 @@ impl Service {
     }
 
     /// The limits of one answer for this reader, with those whom a block hides from it now.
-    async fn reading(&self, user: UserId, limit: usize) -> Result<PastReading, Refusal> {
+    async fn reading(
+        &self,
+        user: UserId,
+        query: PastQuery,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<PastReading, Refusal> {
         let reading = self.node.look(move |view| {
-            let hub = view.hub();
+            let hub = view.hub;
             PastReading {
+                query,
+                before,
                 user,
                 hidden: hub.hidden_from(user),
                 limit: limit.min(hub.config().max_answer as usize),
@@ -169,12 +178,8 @@ impl Service {
                 used: 0,
             }
         });
-        reading.await.ok_or_else(|| unread(PastError::Behind))
+        reading.await.map_err(|_| unread(PastError::Behind))
     }
-}
-
-fn length(event: &Event) -> usize {
-    event.body.message().map_or(0, |(_, text)| text.len())
 }
 
 fn millis(span: Duration) -> u64 {

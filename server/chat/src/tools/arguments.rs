@@ -102,12 +102,11 @@ impl Arguments {
     pub fn needed_text(&mut self, name: &'static str) -> Result<Arc<str>, Refusal> {
         match self.take(name) {
             Some(value) => Self::string(name, value),
-            None => Err(self.missing(name)),
+            None => {
+                let told = format!("`{name}` is missing; {} needs it", self.tool);
+                Err(Refusal::invalid(told))
+            }
         }
-    }
-
-    fn missing(&self, name: &str) -> Refusal {
-        Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool))
     }
 
     /// An optional list of texts.
@@ -164,10 +163,6 @@ impl Arguments {
     /// It is something else.
     pub fn seq(&mut self, name: &'static str) -> Result<Option<Seq>, Refusal> {
         Ok(self.integer(name, (0, MAX_INTEGER))?.map(Seq))
-    }
-
-    fn page_size(&mut self, name: &'static str) -> Result<Option<u64>, Refusal> {
-        self.integer(name, (1, MAX_PAGE))
     }
 
     /// An optional room.
@@ -240,6 +235,13 @@ pub(super) const fn needed_text(name: &'static str) -> Argument<Arc<str>> {
     Argument(name, Needed, TEXT, Arguments::needed_text)
 }
 
+/// The largest number of elements of a page.
+const fn page_size(name: &'static str, schema: Schema) -> Argument<Option<u64>> {
+    Argument(name, Optional, schema, |all, name| {
+        all.integer(name, (1, MAX_PAGE))
+    })
+}
+
 /// The room, if the core can infer it.
 pub(super) const ROOM: Argument<Option<RoomId>> =
     Argument("room_id", Optional, TEXT, |all, _| all.room());
@@ -285,12 +287,8 @@ pub(super) const WAIT: Argument<Option<u64>> = Argument(
 );
 
 /// The largest number of events of a check.
-pub(super) const MAX: Argument<Option<u64>> = Argument(
-    "max",
-    Optional,
-    r#"{ "type": "integer", "minimum": 1 }"#,
-    Arguments::page_size,
-);
+pub(super) const MAX: Argument<Option<u64>> =
+    page_size("max", r#"{ "type": "integer", "minimum": 1 }"#);
 
 /// The place in a room before which messages are read.
 pub(super) const BEFORE: Argument<Option<Seq>> =
@@ -301,19 +299,15 @@ pub(super) const PLACE: Argument<Option<Arc<str>>> =
     Argument("before", Optional, TEXT, Arguments::token);
 
 /// The largest number of messages or members.
-pub(super) const LIMIT: Argument<Option<u64>> = Argument(
+pub(super) const LIMIT: Argument<Option<u64>> = page_size(
     "limit",
-    Optional,
     r#"{ "type": "integer", "minimum": 1, "default": 50 }"#,
-    Arguments::page_size,
 );
 
 /// The largest number of messages of a search.
-pub(super) const FOUND: Argument<Option<u64>> = Argument(
+pub(super) const FOUND: Argument<Option<u64>> = page_size(
     "limit",
-    Optional,
     r#"{ "type": "integer", "minimum": 1, "default": 20 }"#,
-    Arguments::page_size,
 );
 
 fn whole(number: &serde_json::Number) -> Option<u64> {

@@ -91,8 +91,7 @@ pub struct Search {
 
 impl Ask {
     /// Whether the core stores its text, for others to read.
-    #[must_use]
-    pub const fn adds_text(&self) -> bool {
+    pub(crate) const fn adds_text(&self) -> bool {
         matches!(
             self,
             Self::Command(Command::SendMessage { .. } | Command::Append { .. })
@@ -102,8 +101,7 @@ impl Ask {
 
     /// The size of the texts of the command, which the journal keeps, also if the command is refused;
     /// none for a read.
-    #[must_use]
-    pub fn entry_bytes(&self) -> Option<u64> {
+    pub(crate) fn entry_bytes(&self) -> Option<u64> {
         match self {
             Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
             Self::About(_, said, _) => Some(length(said.as_ref())),
@@ -112,8 +110,7 @@ impl Ask {
     }
 
     /// The part of a member list that the result has.
-    #[must_use]
-    pub fn part(&self) -> MemberPart {
+    pub(crate) fn part(&self) -> MemberPart {
         if let Self::Members(_, part) = self {
             return *part;
         }
@@ -121,8 +118,7 @@ impl Ask {
     }
 
     /// The caller's own words that the result repeats: the text of its break.
-    #[must_use]
-    pub fn own_words(&self) -> Option<Arc<str>> {
+    pub(crate) fn own_words(&self) -> Option<Arc<str>> {
         if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
             return excuse.clone();
         }
@@ -283,7 +279,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::tools::describe;
 
     fn asked(tool: Tool, values: Value) -> Result<ParsedCall, String> {
         let Value::Object(values) = values else {
@@ -326,7 +321,7 @@ mod tests {
 
     #[test]
     fn every_tool_takes_a_handle_and_those_that_change_something_a_key() {
-        for tool in Tool::ALL {
+        for tool in Tool::all() {
             let mut values = json!({ "handle": "h_x", "request_key": "k" });
             for (name, value) in [
                 ("username", "Ann"),
@@ -342,7 +337,7 @@ mod tests {
             }
             // An argument that a tool does not take is refused, and removed, until none is left.
             loop {
-                match asked(*tool, values.clone()) {
+                match asked(tool, values.clone()) {
                     Ok(asked) => {
                         assert_eq!(asked.handle, Some(Handle::given("h_x")));
                         assert_eq!(asked.key.is_some(), !tool.is_read_only(), "{tool}");
@@ -361,8 +356,8 @@ mod tests {
     /// Models and proxies fill in what a schema names.
     #[test]
     fn an_optional_argument_that_is_empty_counts_as_left_out() {
-        for tool in Tool::ALL {
-            let described = describe(*tool).input;
+        for tool in Tool::all() {
+            let described = tool.input();
             let names = described["properties"].as_object().unwrap().keys();
             let needed = described.get("required").cloned().unwrap_or(json!([]));
             let is_needed = |name: &str| needed.as_array().unwrap().contains(&json!(name));
@@ -370,7 +365,7 @@ mod tests {
             for name in names.clone().filter(|name| is_needed(name)) {
                 bare[name] = json!("room_1");
             }
-            let left_out = asked(*tool, bare.clone()).unwrap();
+            let left_out = asked(tool, bare.clone()).unwrap();
             for name in names.filter(|name| !is_needed(name)) {
                 let is_free = ["display_name", "excuse", "room", "user_id"].contains(&&**name);
                 for nothing in [json!(null), json!(""), json!("null"), json!("undefined")] {
@@ -379,7 +374,7 @@ mod tests {
                     }
                     let mut filled = bare.clone();
                     filled[name] = nothing.clone();
-                    let filled = asked(*tool, filled).unwrap();
+                    let filled = asked(tool, filled).unwrap();
                     let shown = format!("{tool} {name} {nothing}");
                     assert_eq!(format!("{filled:?}"), format!("{left_out:?}"), "{shown}");
                 }

@@ -38,27 +38,15 @@ macro_rules! tools {
             $(#[doc = $text] $tool,)*
             /// Take a break of this kind.
             Break(BreakKind),
-            /// Read the stress level and the boss's alert level.
-            CheckStressStatus,
         }
 
         impl Tool {
-            /// Every tool, in the order in which they are listed.
-            pub const ALL: &'static [Self] = &[
-                $(Self::$tool,)*
-                Self::Break(BreakKind::TakeABreak),
-                Self::Break(BreakKind::WatchNetflix),
-                Self::Break(BreakKind::ShowMeme),
-                Self::Break(BreakKind::BathroomBreak),
-                Self::Break(BreakKind::CoffeeMission),
-                Self::Break(BreakKind::UrgentCall),
-                Self::Break(BreakKind::DeepThinking),
-                Self::Break(BreakKind::EmailOrganizing),
-                Self::Break(BreakKind::Chimaek),
-                Self::Break(BreakKind::LeaveWork),
-                Self::Break(BreakKind::CompanyDinner),
-                Self::CheckStressStatus,
-            ];
+            /// Every tool, in the order in which they are listed: the last row is behind the breaks.
+            pub fn all() -> impl Iterator<Item = Self> + Clone {
+                let [rows @ .., last] = [$(Self::$tool),*];
+                let breaks = BreakKind::ALL.iter().map(|kind| Self::Break(*kind));
+                rows.into_iter().chain(breaks).chain([last])
+            }
 
             /// The name of the tool.
             #[must_use]
@@ -66,7 +54,6 @@ macro_rules! tools {
                 match self {
                     $(Self::$tool => $name,)*
                     Self::Break(kind) => kind.name(),
-                    Self::CheckStressStatus => "check_stress_status",
                 }
             }
 
@@ -75,7 +62,7 @@ macro_rules! tools {
             pub const fn toolsets(self) -> &'static [Toolset] {
                 match self {
                     $(Self::$tool => $sets,)*
-                    Self::Break(_) | Self::CheckStressStatus => &[Breaks],
+                    Self::Break(_) => &[Breaks],
                 }
             }
 
@@ -85,18 +72,15 @@ macro_rules! tools {
                 match self {
                     $(Self::$tool => $reads,)*
                     Self::Break(_) => CHANGES,
-                    Self::CheckStressStatus => READS,
                 }
             }
 
             /// Its purpose, and when to call it.
-            pub(super) const fn text(self) -> &'static str {
+            #[must_use]
+            pub const fn text(self) -> &'static str {
                 match self {
                     $(Self::$tool => $text,)*
                     Self::Break(kind) => text_of(kind),
-                    Self::CheckStressStatus => {
-                        "How stressed you are, and how alert the boss. Changes nothing."
-                    }
                 }
             }
 
@@ -105,7 +89,6 @@ macro_rules! tools {
                 match self {
                     $(Self::$tool => vec![$($argument.described()),*],)*
                     Self::Break(_) => vec![EXCUSE.described()],
-                    Self::CheckStressStatus => vec![],
                 }
             }
 
@@ -117,7 +100,6 @@ macro_rules! tools {
                         $ask
                     })*
                     Self::Break(kind) => ask::take_break(kind, EXCUSE.read(arguments)?)?,
-                    Self::CheckStressStatus => Ask::Read(Read::Mood),
                 })
             }
 
@@ -126,7 +108,6 @@ macro_rules! tools {
                 match self {
                     $(Self::$tool => $gives,)*
                     Self::Break(_) => RESTED,
-                    Self::CheckStressStatus => STRESS,
                 }
             }
         }
@@ -265,6 +246,10 @@ tools! {
             })
         },
         DONE;
+    CheckStressStatus "check_stress_status" &[Breaks], READS,
+        "How stressed you are, and how alert the boss. Changes nothing.",
+        () => Ask::Read(Read::Mood),
+        &[("stress_level", WHOLE), ("boss_alert_level", WHOLE)];
 }
 
 const DONE: Gives = &[("success", FLAG)];
@@ -282,9 +267,6 @@ const DRAFT: Gives = &[
     ("truncated", WHOLE),
     ("draft_suffix", TEXT),
 ];
-
-/// The levels.
-const STRESS: Gives = &[("stress_level", WHOLE), ("boss_alert_level", WHOLE)];
 
 /// The result of a break: its text, and both levels.
 const RESTED: Gives = &[

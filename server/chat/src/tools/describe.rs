@@ -5,19 +5,6 @@ use serde_json::{Map, Value};
 use super::Tool;
 use super::arguments::Need;
 
-/// A tool in the list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    /// The tool.
-    pub tool: Tool,
-    /// Its purpose, and when to call it.
-    pub text: &'static str,
-    /// The JSON Schema of its arguments.
-    pub input: Map<String, Value>,
-    /// The JSON Schema of `structuredContent`: the fields of this tool's own.
-    pub output: Map<String, Value>,
-}
-
 /// A JSON Schema, as a text.
 pub(super) type Schema = &'static str;
 
@@ -34,30 +21,30 @@ pub(super) const PEER_OR_NULL: Schema =
 pub(super) const PEERS: Schema = r#"{ "type": "array", "items": { "type": "object" },
     "description": "untrusted: other participants' words" }"#;
 
-/// The description of a tool.
-///
-/// # Panics
-/// Never: each schema is JSON.
-#[must_use]
-pub fn describe(tool: Tool) -> Description {
-    let mut takes = tool.takes();
-    takes.push(("handle", TEXT, Need::Optional));
-    if !tool.is_read_only() {
-        takes.push(("request_key", TEXT, Need::Optional));
+impl Tool {
+    /// The JSON Schema of its arguments.
+    #[must_use]
+    pub fn input(self) -> Map<String, Value> {
+        let mut takes = self.takes();
+        takes.push(("handle", TEXT, Need::Optional));
+        if !self.is_read_only() {
+            takes.push(("request_key", TEXT, Need::Optional));
+        }
+        let needed = takes.iter().filter(|(.., need)| *need == Need::Needed);
+        let needed: Vec<_> = needed.map(|(name, ..)| *name).collect();
+        let mut input = object(takes.into_iter().map(|(name, schema, _)| (name, schema)));
+        if !needed.is_empty() {
+            input.insert("required".into(), needed.into());
+        }
+        input
     }
-    let needed = takes.iter().filter(|(.., need)| *need == Need::Needed);
-    let needed: Vec<_> = needed.map(|(name, ..)| *name).collect();
-    let mut input = object(takes.into_iter().map(|(name, schema, _)| (name, schema)));
-    if !needed.is_empty() {
-        input.insert("required".into(), needed.into());
-    }
-    Description {
-        tool,
-        text: tool.text(),
-        input,
-        // Fields of every result are not repeated for each tool: `unread`, `note` where the result
-        // shows others, and `error` of a refused call.
-        output: object(tool.gives().iter().copied()),
+
+    /// The JSON Schema of `structuredContent`: the fields of this tool's own. Those of every result are not
+    /// repeated for each tool: `unread`, `note` where the result shows others, and `error` of a refused
+    /// call.
+    #[must_use]
+    pub fn output(self) -> Map<String, Value> {
+        object(self.gives().iter().copied())
     }
 }
 
@@ -80,12 +67,10 @@ mod tests {
 
     #[test]
     fn all_descriptions_together_stay_small() {
-        let bytes: usize = Tool::ALL
-            .iter()
+        let bytes: usize = Tool::all()
             .map(|tool| {
-                let told = describe(*tool);
-                let input = serde_json::to_string(&told.input).unwrap();
-                told.tool.name().len() + told.text.len() + input.len()
+                let input = serde_json::to_string(&tool.input()).unwrap();
+                tool.name().len() + tool.text().len() + input.len()
             })
             .sum();
         assert!(bytes <= MAX_BYTES, "{bytes} bytes");
@@ -93,10 +78,9 @@ mod tests {
 
     #[test]
     fn fields_that_show_others_say_that_they_are_untrusted() {
-        let untrusted: Vec<_> = Tool::ALL
-            .iter()
+        let untrusted: Vec<_> = Tool::all()
             .flat_map(|tool| {
-                let properties = describe(*tool).output["properties"].clone();
+                let properties = tool.output()["properties"].clone();
                 let fields = properties.as_object().unwrap().clone();
                 let told = fields
                     .into_iter()
@@ -124,8 +108,8 @@ mod tests {
 
     #[test]
     fn every_argument_that_is_needed_is_described() {
-        for tool in Tool::ALL {
-            let input = describe(*tool).input;
+        for tool in Tool::all() {
+            let input = tool.input();
             for name in input
                 .get("required")
                 .and_then(Value::as_array)

@@ -20,8 +20,8 @@ pub struct CallOutcome {
     pub tool: Tool,
     /// The result.
     pub result: Result<Done, Refusal>,
-    /// The caller's identity and rooms; `None` if the node was not called.
-    pub context: Option<CallerContext>,
+    /// The caller's identity and rooms; nothing if the node was not called.
+    pub context: CallerContext,
     /// Whether the caller may omit its handle from now on.
     pub implicit: HandleUse,
     /// The caller's handle; `None` if the caller was not identified.
@@ -70,7 +70,7 @@ impl CallOutcome {
         Self {
             tool,
             result,
-            context: None,
+            context: CallerContext::default(),
             implicit: HandleUse::MustBePassed,
             caller: None,
             reader: None,
@@ -107,19 +107,13 @@ impl CallOutcome {
     /// The caller, if it is known.
     #[must_use]
     pub fn me(&self) -> Option<&Me> {
-        self.context.as_ref()?.me.as_ref()
-    }
-
-    /// The further facts of the answer.
-    #[must_use]
-    pub fn more(&self) -> Option<&AnswerFacts> {
-        self.context.as_ref().map(|context| &context.more)
+        self.context.me.as_ref()
     }
 
     /// The holder of the stick that the answer is about, and the caller's draft.
     #[must_use]
     pub fn stick(&self) -> (Option<&Who>, Option<&KeptDraft>) {
-        if let Some(AnswerFacts::Stick { holder, draft }) = self.more() {
+        if let AnswerFacts::Stick { holder, draft } = &self.context.more {
             return (holder.as_deref(), draft.as_deref());
         }
         (None, None)
@@ -127,8 +121,7 @@ impl CallOutcome {
 
     /// The seconds from the answer until this instant.
     pub(crate) fn seconds_until(&self, until: Time) -> u64 {
-        let context = self.context.as_ref();
-        context.map_or(0, |context| until.since(context.at).as_secs_ceil())
+        until.since(self.context.at).as_secs_ceil()
     }
 
     /// The place before which a room has older messages than those of the answer.
@@ -141,7 +134,7 @@ impl CallOutcome {
         else {
             return None;
         };
-        if let Some(AnswerFacts::Before(before)) = self.more() {
+        if let AnswerFacts::Before(before) = &self.context.more {
             return Some(*before);
         }
         messages.first().map(|event| event.room_seq)

@@ -120,10 +120,10 @@ impl CallOutcome {
 
     /// The members of the room that the caller joined.
     pub(crate) fn joined(&self) -> &[MemberView] {
-        match self.more() {
-            Some(AnswerFacts::Members(members)) => members,
-            _ => &[],
+        if let AnswerFacts::Members(members) = &self.context.more {
+            return members;
         }
+        &[]
     }
 
     fn write_members<M: SerializeMap>(
@@ -161,11 +161,9 @@ impl CallOutcome {
                 map.serialize_entry("status", "waiting")?;
                 self.write_credentials(map)?;
                 map.serialize_entry("position", position)?;
-                let length = match self.more() {
-                    Some(AnswerFacts::Queue(length)) => *length,
-                    _ => 0,
-                };
-                map.serialize_entry("queue_length", &length)?;
+                if let AnswerFacts::Queue(length) = self.context.more {
+                    map.serialize_entry("queue_length", &length)?;
+                }
                 let wait = estimated_wait.map(Span::as_secs_ceil);
                 map.serialize_entry("estimated_wait_seconds", &wait)
             }

@@ -18,8 +18,9 @@ use super::HistoryOptions;
 use super::progress::{Progress, WakeReason};
 use super::sums::{is_damage, verify};
 use super::tables::{Fact, Load, Reached, Tables};
-use crate::clock::Clock;
+use crate::clock::wall;
 use crate::journal::{DatabaseError, JournalReader};
+use crate::private;
 
 /// The pause after an error.
 pub(super) const RETRY: Duration = Duration::from_secs(10);
@@ -57,14 +58,9 @@ pub(super) enum FollowError {
 /// Where the history is, and where it comes from.
 #[derive(Debug)]
 pub(super) struct Follower {
-    /// The folder of the journal, and of the tables.
-    pub(super) folder: PathBuf,
     pub(super) options: HistoryOptions,
-    /// The limits of a journal whose first record is missing because there is none yet.
-    pub(super) config: Config,
     /// The end of the copy, if there is to be one; none while it is away.
     pub(super) copied: Option<watch::Receiver<Option<Position>>>,
-    pub(super) clock: Clock,
     pub(super) progress: Arc<Progress>,
 }
 
@@ -132,15 +128,13 @@ impl Follower {
         };
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
-        let _ = self.clock.follow();
-        let now = self.clock.now();
         let copied = self.copied.as_ref();
         let copied = copied.map_or(Position(u64::MAX), |copied| {
             copied.borrow().unwrap_or_default()
         });
         let trimmed = found
             .tables
-            .trim(self.options.retention, now, (load, copied))?;
+            .trim(self.options.retention, wall(), (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);
@@ -150,8 +144,11 @@ impl Follower {
 
     /// Opens the files, and finds the state at the position of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
-        let journal = JournalReader::open(&self.folder)?;
-        let mut tables = Tables::open(&super::path_in(&self.folder), self.options.origin.realm)?;
+        let journal = JournalReader::open(&self.options.folder)?;
+        let mut tables = Tables::open(
+            &super::path_in(&self.options.folder),
+            self.options.origin.realm,
+        )?;
         verify(&tables.connection)?;
         let committed = self.progress.now().committed;
         if tables.place()?.position > committed {
@@ -187,9 +184,9 @@ impl Follower {
         Ok(following)
     }
 
-    /// The state before the first record.
+    /// The state before the first record, which has the limits.
     fn beginning(&self) -> (Chain, Hub) {
-        let hub = Hub::new(self.config.clone(), self.options.origin.seed);
+        let hub = Hub::new(Config::default(), self.options.origin.seed);
         (Chain::new(&self.options.origin), hub)
     }
 
@@ -222,9 +219,8 @@ impl Follower {
         journal: &JournalReader,
         position: Position,
     ) -> Result<Option<(Chain, Hub)>, FollowError> {
-        let file = match journal.snapshot(position) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let Some(file) = private::present(journal.snapshot(position))? else {
+            return Ok(None);
         };
         match Snapshot::read(&self.options.origin, &file) {
             Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
@@ -269,16 +265,12 @@ impl Follower {
         // Those that were damaged first have more than those that were to replace them.
         let is_second = aside[0].exists();
         let moved = present.iter().zip(&aside).map(|(from, to)| {
-            let moved = match is_second {
+            private::present(match is_second {
                 true => fs::remove_file(from),
                 false => fs::rename(from, to),
-            };
-            match moved {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                moved => moved,
-            }
+            })
         });
-        let moved: io::Result<()> = moved.collect();
+        let moved: io::Result<Vec<_>> = moved.collect();
         if let Err(error) = &moved {
             tracing::error!(
                 error = server_settings::os_error::reason(error),
@@ -306,7 +298,7 @@ impl Follower {
     /// names.
     fn named(&self, middle: &str) -> [PathBuf; 3] {
         ["", "-wal", "-shm"].map(|end| {
-            let mut name = super::path_in(&self.folder).into_os_string();
+            let mut name = super::path_in(&self.options.folder).into_os_string();
             name.push(middle);
             name.push(end);
             name.into()

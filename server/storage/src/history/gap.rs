@@ -7,8 +7,10 @@ use chat_core::{Event, KeptRoom, Position, RoomSeq, Time};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params, params_from_iter};
 
-use super::sums::{KINDS, Kind, PLACE, open_to_read};
-use super::tables::{Reached, Tables, add_message, add_room, count, join, remove_after, set_place};
+use super::sums::{KINDS, Kind, open_to_read};
+use super::tables::{
+    Reached, Tables, add_message, add_room, count, join, origin_of, remove_after, set_place,
+};
 use crate::sqlite::{execute, exists, signed, unsigned, value};
 
 impl Tables {
@@ -168,12 +170,8 @@ fn salvage(into: &Transaction<'_>, damaged: &Path, until: Position) -> rusqlite:
 
 /// Opens the damaged file, if it is of the same journal and of this version.
 fn open_same(into: &Transaction<'_>, damaged: &Path) -> rusqlite::Result<Connection> {
-    let of = |connection: &Connection| -> rusqlite::Result<(i64, Vec<u8>)> {
-        let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
-        connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))
-    };
     let from = open_to_read(damaged)?;
-    match of(into)? == of(&from)? {
+    match origin_of(into)? == origin_of(&from)? {
         true => Ok(from),
         false => Err(rusqlite::Error::QueryReturnedNoRows),
     }

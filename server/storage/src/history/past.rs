@@ -24,9 +24,13 @@ pub(super) const VISITED: usize = 20_000;
 /// The number of matches that a search asks the index for at a time.
 const BATCH: usize = 128;
 
-/// The limits of one answer, and its reader.
+/// A read, with the limits of its answer.
 #[derive(Clone, Debug)]
 pub struct PastReading {
+    /// What it is for.
+    pub query: PastQuery,
+    /// The place in the room before which the messages are; the position, if it is a search.
+    pub before: Option<u64>,
     /// The participant that reads.
     pub user: UserId,
     /// The participants whose messages are left out.
@@ -121,22 +125,20 @@ impl PastReader {
         exists(&self.connection, &select, params![user.0, room.0])
     }
 
-    /// The messages before `before`. None if the reader never was a member of the room. When so many rows are
+    /// The messages. None if the reader never was a member of the room. When so many rows are
     /// visited or the time is used up, the answer is what was found so far.
     pub(super) fn read(
         &self,
-        query: &PastQuery,
-        before: Option<u64>,
         reading: &PastReading,
         visits: usize,
     ) -> rusqlite::Result<Option<Past>> {
-        if let Some(room) = query.room()
+        if let Some(room) = reading.query.room()
             && !self.was_in(reading.user, room)?
         {
             return Ok(None);
         }
-        let mut page = PageBuilder::new(reading, before, visits);
-        let added = match query {
+        let mut page = PageBuilder::new(reading, visits);
+        let added = match &reading.query {
             PastQuery::Room(room) => self.add_stays(*room, &mut page),
             PastQuery::Search(words, room) => {
                 let stays = self.stays(*room, &mut page)?;
@@ -333,8 +335,8 @@ pub(super) struct PageBuilder<'r> {
 }
 
 impl<'r> PageBuilder<'r> {
-    pub(super) fn new(reading: &'r PastReading, before: Option<u64>, visits: usize) -> Self {
-        let start = before.map_or(i64::MAX, signed);
+    pub(super) fn new(reading: &'r PastReading, visits: usize) -> Self {
+        let start = reading.before.map_or(i64::MAX, signed);
         Self {
             reading,
             messages: Vec::new(),

@@ -15,7 +15,6 @@ mod past;
 mod tables;
 
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,7 @@ use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
-use super::past::{PastQuery, PastReading};
+use super::past::PastReading;
 use super::progress::Progress;
 use super::{HistoryOptions, PATIENCE, PastError, Readers, Timed, path_in};
 use crate::blocking;
@@ -86,13 +85,9 @@ fn of_server(error: &tokio_postgres::Error) -> String {
 }
 
 impl SharedHistory {
-    /// Starts to copy the tables of the file in this folder. None without a server to copy them to. Must
+    /// Starts to copy the tables of the file. None without a server to copy them to. Must
     /// be called on a runtime.
-    pub(super) fn start(
-        folder: &Path,
-        options: &HistoryOptions,
-        progress: &Arc<Progress>,
-    ) -> Option<Self> {
+    pub(super) fn start(options: &HistoryOptions, progress: &Arc<Progress>) -> Option<Self> {
         let url = options.server.as_ref()?;
         let mut config: Config = url.with_password().parse().expect("it was checked");
         config.connect_timeout(CONNECT);
@@ -100,7 +95,6 @@ impl SharedHistory {
         let (reach, reached) = watch::channel(None);
         let copier = Copier {
             config: config.clone(),
-            folder: folder.into(),
             options: options.clone(),
             reach,
             written: None,
@@ -116,19 +110,8 @@ impl SharedHistory {
         })
     }
 
-    /// The number of entries of the journal that the copy lacks.
-    pub(super) fn lag(&self) -> u64 {
-        let reached = self.reached.borrow().unwrap_or_default();
-        self.progress.now().known.0.saturating_sub(reached.0)
-    }
-
     /// Reads as from the file. `None` while PostgreSQL is away.
-    pub(super) async fn read(
-        &self,
-        query: &PastQuery,
-        before: Option<u64>,
-        reading: &PastReading,
-    ) -> Option<Timed> {
+    pub(super) async fn read(&self, reading: &PastReading) -> Option<Timed> {
         let mut took = Duration::ZERO;
         let read = async {
             self.caught_up().await?;
@@ -143,7 +126,7 @@ impl SharedHistory {
                 }
             };
             let began = Instant::now();
-            let read = past::read(&client, query, before, reading).await;
+            let read = past::read(&client, reading).await;
             self.readers.put(client);
             took = began.elapsed();
             read
@@ -205,8 +188,6 @@ async fn connect(config: &Config) -> Result<Client, CopyError> {
 /// Copies the tables of one file.
 struct Copier {
     config: Config,
-    /// The folder of the journal, and of the tables.
-    folder: PathBuf,
     options: HistoryOptions,
     /// Where the copier shows how far it is; nowhere while it cannot copy.
     reach: watch::Sender<Option<Position>>,
@@ -264,12 +245,13 @@ impl Copier {
     async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
         loop {
             if self.written != Some(place)
-                && let Some(position) = tables::compare_links(client, self.folder.clone()).await?
+                && let Some(position) =
+                    tables::compare_links(client, self.options.folder.clone()).await?
             {
                 place = cut(client, position).await?;
             }
             self.reach.send_replace(Some(Position(unsigned(place))));
-            let file = path_in(&self.folder);
+            let file = path_in(&self.options.folder);
             let read = blocking(move || tables::rows_of(&file, place));
             let Some(rows) = read.await?? else {
                 return Ok(place);

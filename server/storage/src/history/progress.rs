@@ -70,11 +70,14 @@ impl Progress {
         lock(&self.state)
     }
 
-    /// The journal has entries up to this position.
+    /// The journal has entries up to this position. Wakes the follower if it sleeps until then.
     pub(super) fn commit(&self, last: Position) {
         let mut state = self.now();
         state.committed = state.committed.max(last);
         state.known = state.known.max(last);
+        if std::mem::take(&mut state.sleeps) {
+            self.moved.notify_all();
+        }
     }
 
     /// Clients may know of entries up to this position, which the journal will have.
@@ -84,20 +87,10 @@ impl Progress {
         state.known = state.known.max(last);
     }
 
-    /// Wakes the follower if it sleeps until the next commit.
-    pub(super) fn wake(&self) {
-        if std::mem::take(&mut self.now().sleeps) {
-            self.moved.notify_all();
-        }
-    }
-
     /// The history has the events up to this position.
     pub(super) fn reached(&self, last: Position) {
-        self.reached.send_if_modified(|reached| {
-            let moved = *reached != last;
-            *reached = last;
-            moved
-        });
+        self.reached
+            .send_if_modified(|reached| std::mem::replace(reached, last) != last);
     }
 
     /// How far the history is, from now on.

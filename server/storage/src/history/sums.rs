@@ -174,10 +174,13 @@ pub struct Contents {
 /// The sentence about a damaged file.
 pub const DAMAGED: &str = "the history is damaged; the next start rebuilds it from the journal";
 
-/// What the file has, or what is wrong with it. None if there is no file of this version.
-pub fn contents(path: &Path) -> Option<Result<Contents, String>> {
+/// What the file has. None if there is no file of this version.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn contents(path: &Path) -> Result<Option<Contents>, String> {
     if !path.exists() {
-        return None;
+        return Ok(None);
     }
     let read = || -> rusqlite::Result<Option<Contents>> {
         let connection = open_to_read(path)?;
@@ -202,11 +205,10 @@ pub fn contents(path: &Path) -> Option<Result<Contents, String>> {
         });
         found.map(Some)
     };
-    match read() {
-        Ok(found) => found.map(Ok),
-        Err(error) if is_damage(&error) => Some(Err(DAMAGED.into())),
-        Err(error) => Some(Err(format!("the history cannot be read: {error}"))),
-    }
+    read().map_err(|error| match is_damage(&error) {
+        true => DAMAGED.into(),
+        false => format!("the history cannot be read: {error}"),
+    })
 }
 
 /// Whether the tables have checksums. Those of older versions have none.

@@ -297,9 +297,6 @@ impl Tables {
 
     /// The number of messages before this instant, at most a batch.
     fn older_than(&self, instant: u64) -> rusqlite::Result<u64> {
-        if instant == 0 {
-            return Ok(0);
-        }
         // Instants ascend with positions.
         let count = "SELECT count(*) FROM (SELECT at FROM messages ORDER BY id LIMIT ?2)
              WHERE at < ?1";
@@ -321,10 +318,14 @@ fn format_of(connection: &Connection, realm: u128) -> rusqlite::Result<Option<i6
     if !has_sums(connection)? {
         return Ok(None);
     }
-    let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
-    let (format, of): (i64, Vec<u8>) =
-        connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (format, of) = origin_of(connection)?;
     Ok((of == realm.to_le_bytes()).then_some(format))
+}
+
+/// The version of the tables, and the realm of their journal.
+pub(super) fn origin_of(connection: &Connection) -> rusqlite::Result<(i64, Vec<u8>)> {
+    let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
+    connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Removes everything after this position. Returns the number of removed messages.

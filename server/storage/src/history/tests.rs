@@ -102,8 +102,10 @@ fn write(path: &Path) -> u64 {
     position
 }
 
-fn reading<const N: usize>(user: u64, hidden: [u64; N]) -> PastReading {
+fn reading<const N: usize>(query: PastQuery, user: u64, hidden: [u64; N]) -> PastReading {
     PastReading {
+        query,
+        before: None,
         user: UserId(user),
         hidden: hidden.map(UserId).into(),
         limit: 1_000,
@@ -127,13 +129,13 @@ fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
     };
     let mut pages = Vec::new();
     for user in USERS {
-        let reading = reading(user, []);
         for room in ROOMS {
-            let past = reader.read(&PastQuery::Room(RoomId(room)), None, &reading, VISITED);
+            let reading = reading(PastQuery::Room(RoomId(room)), user, []);
+            let past = reader.read(&reading, VISITED);
             pages.push(past.map(|past| past.unwrap_or_default().messages));
         }
         for query in QUERIES {
-            let found = reader.read(&search(query, None), None, &reading, VISITED);
+            let found = reader.read(&reading(search(query, None), user, []), VISITED);
             pages.push(found.map(|found| found.unwrap_or_default().messages));
         }
     }
@@ -212,7 +214,7 @@ fn sound_rows_are_taken_from_damaged_tables() {
     let harm = "UPDATE memberships SET user = 1 WHERE room = 3 AND user = 2";
     damaged.execute(harm, []).unwrap();
     drop(damaged);
-    assert!(contents(&path("history.db")).unwrap().is_err());
+    assert!(contents(&path("history.db")).is_err());
     let mut tables = Tables::open(&path("new.db"), REALM).unwrap();
     // The journal has what is after this position.
     let place = at(end - 10);
@@ -279,7 +281,7 @@ fn tables_of_an_older_version_are_built_anew() {
         )
         .unwrap();
     drop(older);
-    assert_eq!(contents(&path), None);
+    assert_eq!(contents(&path), Ok(None));
     let tables = Tables::open(&path, REALM).unwrap();
     verify(&tables.connection).unwrap();
     assert_eq!(tables.place().unwrap().position, Position(0));
@@ -294,7 +296,7 @@ fn whole_tables_of_the_version_before_are_built_anew() {
     let tables = Tables::open(&path, REALM).unwrap();
     tables.connection.execute(older, [FORMAT - 1]).unwrap();
     drop(tables);
-    assert_eq!(contents(&path), None);
+    assert_eq!(contents(&path), Ok(None));
     let tables = Tables::open(&path, REALM).unwrap();
     verify(&tables.connection).unwrap();
     assert_eq!(
@@ -333,11 +335,10 @@ fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let said = [(1, 1, 1, "own word"), (1, 2, 300, "hidden word")];
     let reader = spoken(&folder.path().join("history.db"), &said);
-    let reading = reading(1, [2]);
     for query in [PastQuery::Room(RoomId(1)), search("word", None)] {
-        let (mut reads, mut before) = (0, None);
+        let (mut reads, mut reading) = (0, reading(query, 1, [2]));
         loop {
-            let past = reader.read(&query, before, &reading, 100);
+            let past = reader.read(&reading, 100);
             let past = past.unwrap().expect("she is there");
             reads += 1;
             if past.next.is_none() {
@@ -345,7 +346,7 @@ fn a_read_gives_what_it_found_within_its_work_and_the_next_one_goes_on() {
                 break;
             }
             assert_eq!(past.messages.len(), 0);
-            before = past.next;
+            reading.before = past.next;
         }
     }
 }
@@ -367,20 +368,19 @@ fn an_interrupted_read_gives_what_it_found() {
     let folder = tempfile::tempdir().unwrap();
     let said = [(1, 1, 500, "word")];
     let mut reader = spoken(&folder.path().join("history.db"), &said);
-    let reading = reading(1, []);
-    let room = PastQuery::Room(RoomId(1));
+    let room = reading(PastQuery::Room(RoomId(1)), 1, []);
     limited(&mut reader, 5_000);
-    let past = reader.read(&room, None, &reading, VISITED);
+    let past = reader.read(&room, VISITED);
     let past = past.unwrap().expect("she is there");
     let count = past.messages.len() as u64;
     assert!((1..500).contains(&count) && past.next == Some(502 - count));
     limited(&mut reader, 5_000);
-    let found = reader.read(&search("word", None), None, &reading, VISITED);
+    let found = reader.read(&reading(search("word", None), 1, []), VISITED);
     let found = found.unwrap().expect("she is there");
     let count = found.messages.len() as u64;
     assert!((1..500).contains(&count) && found.next == Some(502 - count));
     limited(&mut reader, 0);
-    let none = reader.read(&room, None, &reading, VISITED);
+    let none = reader.read(&room, VISITED);
     assert!(none.is_err(), "it did not come forward");
 }
 
@@ -398,7 +398,7 @@ fn a_search_does_no_work_in_rooms_of_others() {
         let mut of = |query: &str, room: Option<u64>| {
             let steps = limited(&mut reader, u64::MAX);
             let query = search(query, room.map(RoomId));
-            let found = reader.read(&query, None, &reading(1, []), VISITED);
+            let found = reader.read(&reading(query, 1, []), VISITED);
             let found = found.unwrap().map(|found| found.messages.len());
             (steps.load(Ordering::Relaxed), found)
         };

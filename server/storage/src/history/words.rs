@@ -10,6 +10,7 @@
 //! phrase.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 #[cfg(feature = "postgres")]
 use std::collections::BTreeMap;
 #[cfg(feature = "postgres")]
@@ -71,13 +72,7 @@ fn words(text: &str) -> Vec<String> {
     plain
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
-        .map(|word| {
-            let mut end = word.len().min(LONGEST);
-            while !word.is_char_boundary(end) {
-                end -= 1;
-            }
-            word[..end].to_owned()
-        })
+        .map(|word| word[..word.floor_char_boundary(LONGEST)].to_owned())
         .collect()
 }
 
@@ -151,16 +146,11 @@ impl QueryWords {
     /// The query of FTS5 for one room: all words, in any order. A word is a quoted string of letters
     /// and digits.
     pub(super) fn in_room(&self, room: RoomId) -> String {
-        let phrases = self.0.iter().flat_map(|phrase| {
-            let last = phrase.words.len() - 1;
-            phrase.words.iter().enumerate().map(move |(index, word)| {
-                let end = if index == last && phrase.is_open {
-                    "*"
-                } else {
-                    ""
-                };
-                format!("\"{}x{word}\"{end}", room.0)
-            })
+        let phrases = self.0.iter().map(|phrase| {
+            let end = if phrase.is_open { "*" } else { "" };
+            let words = phrase.words.iter();
+            let words: Vec<_> = words.map(|word| format!("\"{}x{word}\"", room.0)).collect();
+            words.join(" ") + end
         });
         let phrases: Vec<_> = phrases.collect();
         phrases.join(" ")
@@ -168,11 +158,9 @@ impl QueryWords {
 
     /// Whether the words that follow each other in the query do so in a text that has them all.
     pub(super) fn follow_in(&self, text: &str) -> bool {
+        let said = LazyCell::new(|| words(text));
         let mut phrases = self.0.iter().filter(|phrase| phrase.words.len() > 1);
-        let first = phrases.next();
-        let Some(first) = first else { return true };
-        let said = words(text);
-        first.is_in(&said) && phrases.all(|phrase| phrase.is_in(&said))
+        phrases.all(|phrase| phrase.is_in(&said))
     }
 
     /// The literal of a `tsquery` for these rooms.
@@ -195,16 +183,10 @@ impl QueryWords {
 
 impl Phrase {
     fn is_in(&self, said: &[String]) -> bool {
-        let Some((last, before)) = self.words.split_last() else {
-            return true;
-        };
-        said.windows(self.words.len()).any(|place| {
-            let (end, start) = place.split_last().unwrap_or((last, &[]));
-            start == before
-                && match self.is_open {
-                    true => end.starts_with(last.as_str()),
-                    false => end == last,
-                }
+        let (words, last) = (&self.words, self.words.len() - 1);
+        said.windows(words.len()).any(|place| match self.is_open {
+            true => place[..last] == words[..last] && place[last].starts_with(&words[last]),
+            false => place == words,
         })
     }
 }

@@ -21,6 +21,7 @@ use server_settings::Durability;
 
 use super::folder;
 use crate::private::{self, Access};
+use crate::random;
 use crate::sqlite::{bytes, empty_wal, execute, exists, signed, unsigned, value};
 
 /// The largest number of records of one read.
@@ -207,7 +208,7 @@ impl Database {
     }
 
     /// Stores the identity of a new journal.
-    pub(super) fn set_identity(&self, identity: &Identity) -> Result<(), rusqlite::Error> {
+    pub(super) fn set_identity(&self, identity: &Identity) -> Result<(), DatabaseError> {
         let insert = "INSERT INTO identity (realm, seed, secret) VALUES (?1, ?2, ?3)";
         let (realm, seed) = (identity.realm.to_le_bytes(), identity.seed.to_le_bytes());
         let identity = params![realm, seed, identity.secret];
@@ -245,19 +246,19 @@ impl Database {
         &self,
         records: &[(Record, &[u8])],
         place: &[u8],
-    ) -> rusqlite::Result<()> {
+    ) -> Result<(), DatabaseError> {
         let transaction = self.connection.unchecked_transaction()?;
         for (record, bytes) in records {
             self.append(record.first, bytes, (record.at, &record.entries))?;
         }
         self.set_log_place(place)?;
-        transaction.commit()
+        Ok(transaction.commit()?)
     }
 
     /// Replaces the place in the log of a cluster.
     #[cfg(feature = "cluster")]
-    pub(super) fn set_log_place(&self, place: &[u8]) -> rusqlite::Result<()> {
-        self.set_one("log_place", "place BLOB", &place)
+    pub(super) fn set_log_place(&self, place: &[u8]) -> Result<(), DatabaseError> {
+        Ok(self.set_one("log_place", "place BLOB", &place)?)
     }
 
     /// The place in the log of a cluster, of which the journal is a copy; none if it is not.
@@ -498,14 +499,10 @@ impl Store for &Database {
 /// # Errors
 /// The operating system has no random numbers.
 pub fn new_identity() -> Result<Identity, getrandom::Error> {
-    let (mut realm, mut seed, mut secret) = ([0; 16], [0; 8], [0; 32]);
-    for drawn in [&mut realm[..], &mut seed, &mut secret] {
-        getrandom::fill(drawn)?;
-    }
     Ok(Identity {
-        realm: u128::from_le_bytes(realm),
-        seed: u64::from_le_bytes(seed),
-        secret,
+        realm: u128::from_le_bytes(random()?),
+        seed: u64::from_le_bytes(random()?),
+        secret: random()?,
     })
 }
 

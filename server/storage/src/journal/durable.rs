@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use chat_core::{Config, Entry, Hub, Position, Time};
-use chat_journal::{Chain, Loss, Mark, Origin, Snapshot};
+use chat_core::{Entry, Hub, Position, Time};
+use chat_journal::{Chain, Mark, Origin, Snapshot};
 use server_settings::JournalSettings;
 use server_settings::os_error::reason;
 
@@ -113,7 +113,6 @@ pub(super) struct Writer {
     /// `None` while it must be opened again.
     pub(super) database: Option<Database>,
     pub(super) origin: Origin,
-    config: Config,
     pub(super) chain: Chain,
     pub(super) marks: MarkFile,
     /// Records since the last checkpoint, and their size.
@@ -140,25 +139,24 @@ impl Writer {
         mut folder: Folder,
         settings: &JournalSettings,
         database: Database,
-        (origin, config): (Origin, &Config),
+        origin: Origin,
         (chain, snapshot): (Chain, Position),
     ) -> io::Result<Self> {
-        let marks = MarkFile::begin(folder.path(), &Mark::at(&chain))?;
-        let anchor = Database::open(folder.path()).ok();
+        let marks = MarkFile::begin(&folder.path, &Mark::at(&chain))?;
+        let anchor = Database::open(&folder.path).ok();
         // The read opens the memory, also where it finds damage, which the recovery would have found.
         let _ = anchor
             .as_ref()
             .map(|anchor| anchor.first_after(Position(0)));
         folder.remember()?;
         Ok(Self {
-            needed_after: folder::oldest_kept(folder.path())?,
+            needed_after: folder::oldest_kept(&folder.path)?,
             forgotten: Position(0),
             folder,
             refused: None,
             settings: settings.clone(),
             database: Some(database),
             origin,
-            config: config.clone(),
             chain,
             marks,
             unchecked: (0, 0),
@@ -265,7 +263,7 @@ impl Writer {
     ) -> Result<T, DatabaseError> {
         // The one before is closed first, so that the new connection reads the files again.
         self.database = None;
-        let database = Database::open_to_write(self.folder.path(), self.settings.durability)?;
+        let database = Database::open_to_write(&self.folder.path, self.settings.durability)?;
         if !database.truncate()? {
             return Err(rusqlite::Error::InvalidQuery.into());
         }
@@ -357,7 +355,7 @@ impl Writer {
         if let Some(snapping) = self.snapping.take_if(|snapping| snapping.is_finished()) {
             let made = snapping.join().ok().flatten();
             self.snapshot = made.unwrap_or(self.chain.last());
-            match folder::oldest_kept(self.folder.path()) {
+            match folder::oldest_kept(&self.folder.path) {
                 Ok(position) => self.needed_after = position,
                 Err(error) => tracing::warn!(%error, "the snapshots cannot be listed"),
             }
@@ -370,8 +368,8 @@ impl Writer {
             return;
         }
         self.grown = 0;
-        let folder = self.folder.path().to_owned();
-        let (origin, config) = (self.origin, self.config.clone());
+        let folder = self.folder.path.clone();
+        let origin = self.origin;
         let spawned = thread::Builder::new()
             .name("snapshot".into())
             .spawn(move || {
@@ -379,7 +377,7 @@ impl Writer {
                 if !frees_room {
                     crate::lower_priority();
                 }
-                let made = snapshot_of(&folder, &origin, &config);
+                let made = snapshot_of(&folder, &origin);
                 made.inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
                     .ok()
             });
@@ -403,7 +401,7 @@ impl Writer {
         let written = match hub.position() == self.chain.last() {
             true => {
                 let bytes = Snapshot::write(&self.origin, &self.chain, hub);
-                folder::write_snapshot(self.folder.path(), self.chain.last(), &bytes)
+                folder::write_snapshot(&self.folder.path, self.chain.last(), &bytes)
             }
             false => Ok(()),
         };
@@ -428,7 +426,7 @@ fn tell(done: io::Result<()>, what: &str) {
 
 /// Makes the WAL as long as it usually becomes.
 pub(super) fn reserve(folder: &Folder, database: &Database) {
-    let free = folder::free(folder.path()).map_or(u64::MAX, |(free, _)| free);
+    let free = folder::free(&folder.path).map_or(u64::MAX, |(free, _)| free);
     if let Err(error) = database.reserve(free) {
         tracing::warn!(
             error = reason(&error),
@@ -438,12 +436,8 @@ pub(super) fn reserve(folder: &Folder, database: &Database) {
 }
 
 /// Makes a snapshot at the end of the journal, and returns its position.
-fn snapshot_of(
-    folder: &Path,
-    origin: &Origin,
-    config: &Config,
-) -> Result<Position, Box<dyn std::error::Error>> {
-    let state = Database::open(folder)?.recovered(origin, config, Loss::Refused)?;
+fn snapshot_of(folder: &Path, origin: &Origin) -> Result<Position, Box<dyn std::error::Error>> {
+    let state = Database::open(folder)?.recover(origin)?;
     let bytes = Snapshot::write(origin, &state.chain, &state.hub);
     folder::write_snapshot(folder, state.chain.last(), &bytes)?;
     Ok(state.chain.last())
@@ -453,6 +447,7 @@ fn snapshot_of(
 mod tests {
     use std::fs;
 
+    use chat_core::Config;
     use rusqlite::{Connection, OpenFlags};
     use server_settings::{Durability, JournalSettings};
 

@@ -66,7 +66,7 @@ pub(crate) fn free(path: &Path) -> io::Result<(u64, u64)> {
 /// A folder that this process has locked.
 #[derive(Debug)]
 pub(super) struct Folder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Closing it unlocks the folder.
     _lock: File,
     /// The lock and the database, each with the device and the number of its file, which another file of
@@ -120,11 +120,6 @@ impl Folder {
         })
     }
 
-    /// The path of the folder.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Remembers which files are in it, once it has a database.
     pub(super) fn remember(&mut self) -> io::Result<()> {
         for path in [self.path.join("lock"), database_in(&self.path)] {
@@ -145,7 +140,7 @@ impl Folder {
         if !self.is_there() {
             return Err(NoWrite::Vanished);
         }
-        match free(self.path()) {
+        match free(&self.path) {
             Ok((free, all)) if free < self.reserve.unwrap_or(RESERVE.min(all / SHARE)) => {
                 Err(NoWrite::Short)
             }
@@ -221,10 +216,7 @@ impl MarkFile {
 
 /// The content of the file of marks; empty if it is absent.
 pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
-    match private::read(&marks_in(folder)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
-    }
+    Ok(private::present(private::read(&marks_in(folder)))?.unwrap_or_default())
 }
 
 /// The positions of the snapshots, newest first.

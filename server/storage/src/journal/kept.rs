@@ -34,12 +34,6 @@ pub enum KeepError {
     Folder(#[from] NoWrite),
 }
 
-impl From<rusqlite::Error> for KeepError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
-    }
-}
-
 /// A batch of the log: its record of the journal, and the place behind it.
 #[derive(Clone, Debug)]
 pub struct KeptBatch {
@@ -54,7 +48,6 @@ pub struct KeptBatch {
 pub struct FoundJournal {
     folder: Folder,
     settings: JournalSettings,
-    config: Config,
     /// The identity of the journal; none in a new folder.
     pub identity: Option<Identity>,
     /// The readable end of the journal: of all of it, unless the loss of the rest is accepted.
@@ -83,7 +76,6 @@ pub fn find(settings: &JournalSettings, config: &Config) -> Result<FoundJournal,
     let mut found = FoundJournal {
         folder,
         settings: settings.clone(),
-        config: config.clone(),
         identity: stored.identity().map_err(OpenError::database(path))?,
         end: None,
         hub: None,
@@ -146,13 +138,13 @@ impl FoundJournal {
     /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.folder.path
     }
 
     /// The position up to which answers may have left, if it is known.
     #[must_use]
     pub fn marked(&self) -> Option<Position> {
-        let marks = folder::read_marks(self.folder.path()).ok()?;
+        let marks = folder::read_marks(&self.folder.path).ok()?;
         Marks::read(&marks).known().map(|mark| mark.position)
     }
 
@@ -165,11 +157,10 @@ impl FoundJournal {
         let Self {
             folder,
             settings,
-            config,
             end,
             ..
         } = self;
-        let database = Database::open_to_write(folder.path(), settings.durability)?;
+        let database = Database::open_to_write(&folder.path, settings.durability)?;
         if self.identity.is_none() {
             database.set_identity(identity)?;
         }
@@ -177,20 +168,14 @@ impl FoundJournal {
         let mut chain = end.unwrap_or_else(|| Chain::new(&origin));
         if self.is_damaged {
             // The operator accepts it.
-            set_aside(folder.path(), &database, Position(1))?;
+            set_aside(&folder.path, &database, Position(1))?;
             chain = Chain::new(&origin);
         }
         reserve(&folder, &database);
-        let snapshots = folder::snapshots(folder.path());
+        let snapshots = folder::snapshots(&folder.path);
         let begun = snapshots.and_then(|snapshots| {
             let newest = snapshots.first().copied().unwrap_or(Position(0));
-            Writer::begin(
-                folder,
-                &settings,
-                database,
-                (origin, &config),
-                (chain, newest),
-            )
+            Writer::begin(folder, &settings, database, origin, (chain, newest))
         });
         let writer = begun.map_err(OpenError::file(&settings.folder))?;
         let place = Place::new(&origin);
@@ -258,7 +243,7 @@ impl KeptJournal {
             // It would make a snapshot of what is set aside.
             let _ = snapping.join();
         }
-        let path = self.writer.folder.path().to_owned();
+        let path = self.writer.folder.path.clone();
         set_aside(&path, self.database()?, Position(1))?;
         if chain.last() > Position(0) {
             let bytes = Snapshot::write(&self.writer.origin, chain, hub);
@@ -281,7 +266,7 @@ impl KeptJournal {
             }
         }
         let database = self.writer.database.as_ref();
-        database.ok_or_else(|| rusqlite::Error::InvalidQuery.into())
+        Ok(database.ok_or(DatabaseError::Sqlite(rusqlite::Error::InvalidQuery))?)
     }
 
     /// Closes the database, so that the next write reads what the disk has.

@@ -79,7 +79,7 @@ pub struct Opened {
 /// The journal is unusable, or may have lost acknowledged entries.
 pub fn open(settings: &JournalSettings, config: &Config) -> Result<Opened, OpenError> {
     let folder = Folder::open(settings)?;
-    let path = folder.path();
+    let path = &folder.path;
     let began = Instant::now();
     // The recovery reads only: a refused start leaves the folder as it is.
     let found = Database::open_or_empty(path).map_err(OpenError::database(path))?;
@@ -108,7 +108,7 @@ pub fn open(settings: &JournalSettings, config: &Config) -> Result<Opened, OpenE
     let continuity = continuity.map_err(OpenError::database(path))?;
     let node = Node::with_journal(recovered.hub, config.clone(), identity.seed, continuity);
     let end = (recovered.chain, recovered.snapshot);
-    let writer = Writer::begin(folder, settings, database, (origin, config), end);
+    let writer = Writer::begin(folder, settings, database, origin, end);
     let writer = writer.map_err(OpenError::file(&settings.folder))?;
     Ok(Opened {
         node,

@@ -451,11 +451,11 @@ async fn an_act_bears_the_operator_s_name() {
     done(&world, "/admin/ban", about(&ann.user, "spam")).await;
     let node = world.service.node();
     let by = node.look(|node| {
-        let kept = node.hub().kept(None);
+        let kept = node.hub.kept(None);
         kept.map(|(.., ban)| Arc::clone(&ban.by)).collect()
     });
     let two: Vec<Arc<str>> = vec!["name0".into(); 2];
-    assert_eq!(by.await, Some(two), "the name and the handle");
+    assert_eq!(by.await, Ok(two), "the name and the handle");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -160,7 +160,7 @@ impl World {
     /// Waits until so many checks wait.
     pub(crate) async fn until_parked(&self, wanted: usize) {
         let parked = async || self.service.node().look(|node| node.load().parked).await;
-        within(async { while parked().await != Some(wanted) {} }).await;
+        within(async { while parked().await != Ok(wanted) {} }).await;
     }
 
     /// Waits until the participant has this presence and this number of streams.
@@ -169,10 +169,10 @@ impl World {
             loop {
                 let id = user.to_owned();
                 let view = self.service.node().look(move |node| {
-                    let user = node.hub().user_by_public_id(&id)?;
-                    node.hub().participant_view(user)
+                    let user = node.hub.user_by_public_id(&id)?;
+                    node.hub.participant_view(user)
                 });
-                let view = view.await.flatten().expect("it is registered");
+                let view = view.await.ok().flatten().expect("it is registered");
                 if (view.presence, view.streams) == (presence, streams) {
                     break;
                 }

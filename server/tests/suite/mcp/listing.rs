@@ -1,7 +1,7 @@
 //! The tools, resources and prompts that a client can list.
 
 use serde_json::{Value, json};
-use server_chat::tools::{Tool, describe, of_toolsets};
+use server_chat::tools::{Tool, of_toolsets};
 use server_settings::Toolset;
 
 use crate::mcp::http::request;
@@ -38,17 +38,16 @@ async fn tools_are_listed_as_the_catalog_describes_them() {
         .iter()
         .zip(listed["result"]["tools"].as_array().unwrap())
     {
-        let told = describe(*tool);
         let more = one["description"].as_str().unwrap();
-        let more = more.strip_prefix(told.text).expect("the catalog's text");
+        let more = more.strip_prefix(tool.text()).expect("the catalog's text");
         let wanted = match tool.name() {
             "enter_queue" => " Silent for 2m, you lose your place.",
             "login" | "check" => " Silent for 30m, you are away.",
             _ => "",
         };
         assert_eq!(more, wanted, "{tool}");
-        assert_eq!(one["inputSchema"], Value::Object(told.input));
-        assert_eq!(one["outputSchema"], Value::Object(told.output));
+        assert_eq!(one["inputSchema"], Value::Object(tool.input()));
+        assert_eq!(one["outputSchema"], Value::Object(tool.output()));
         let read_only = one["annotations"]["readOnlyHint"] == true;
         assert_eq!(read_only, tool.is_read_only(), "{tool}");
     }

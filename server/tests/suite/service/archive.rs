@@ -26,13 +26,14 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
         secret: [1; 32],
     };
     let options = HistoryOptions {
+        folder: folder.path().into(),
         origin: identity.origin(),
         end: Position(0),
         retention: Retention::default(),
         is_shared: false,
         server: None,
     };
-    let history = History::start(folder.path(), &Config::default(), &options).expect("a thread");
+    let history = History::start(options).expect("a thread");
     // A burst for one read.
     let archive = Some(Speed::new(1, 5));
     let capacity = Arc::new(Capacity::new(&Limits {
@@ -41,7 +42,7 @@ async fn one_rate_of_a_source_pays_for_its_searches_and_for_its_old_messages() {
     }));
     let journal = Box::new(MemoryJournal::default());
     let node = Node::start(Config::default(), 7);
-    let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default());
+    let (client, _running) = driver::start(node, journal, None, Clock::start(), Arc::default());
     let service = Service::new(client, Secrets::new(&identity.secret))
         .remembering(Some(history))
         .within(Arc::clone(&capacity));

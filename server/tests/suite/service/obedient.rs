@@ -104,7 +104,7 @@ fn suggested(text: &str) -> (Tool, Value) {
         let end = hint[at..]
             .find(|c| !word(c))
             .map_or(hint.len(), |end| at + end);
-        let tool = Tool::ALL.iter().find(|tool| tool.name() == &hint[at..end]);
+        let tool = Tool::all().find(|tool| tool.name() == &hint[at..end]);
         if let Some(tool) = tool.filter(|_| is_start) {
             let rest = hint[end..].trim_start();
             let mut parsed =
@@ -113,7 +113,7 @@ fn suggested(text: &str) -> (Tool, Value) {
                 true => parsed.next().expect("an object").expect("valid arguments"),
                 false => Map::new(),
             };
-            return (*tool, Value::Object(values));
+            return (tool, Value::Object(values));
         }
     }
     panic!("no tool is named: {text}")

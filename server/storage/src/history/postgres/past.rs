@@ -27,21 +27,19 @@ const COLUMNS: &str = "m.room, m.seq, m.at, m.participant, m.chosen_id, m.name, 
 const THERE: &str = "EXISTS (SELECT 1 FROM memberships s WHERE s.participant = $1
      AND s.room = m.room AND s.from_seq < m.seq AND (s.to_seq IS NULL OR m.seq < s.to_seq))";
 
-/// The messages before `before`. None if the reader never was a member of the room. When the work or
+/// The messages. None if the reader never was a member of the room. When the work or
 /// the time is used up, the answer is what was found so far.
 pub(in crate::history) async fn read(
     client: &Client,
-    query: &PastQuery,
-    before: Option<u64>,
     reading: &PastReading,
 ) -> Result<Option<Past>, CopyError> {
-    let asked = query.room();
+    let asked = reading.query.room();
     let (rooms, since) = rooms_of(client, reading.user, asked).await?;
     if rooms.is_empty() {
         return Ok(asked.is_none().then(Past::default));
     }
-    let mut page = PageBuilder::new(reading, before, VISITED);
-    let is_whole = match query {
+    let mut page = PageBuilder::new(reading, VISITED);
+    let is_whole = match &reading.query {
         PastQuery::Room(room) => add_room(client, signed(room.0), &mut page).await?,
         PastQuery::Search(words, _) => {
             page.since = Some(since);

@@ -85,14 +85,10 @@ impl Log {
         let endpoint = self.endpoint.clone();
         tokio::spawn(async move {
             let reader = &endpoint.reader;
-            let found = match source {
-                Source::Leader => {
-                    let found = reader.by_leader(&reader.stream(), sequence).await;
-                    endpoint.ended(found != RecordCopy::Unanswered).await;
-                    found
-                }
-                Source::Replica(_) => reader.by_replica(sequence).await,
-            };
+            let found = reader.record(&reader.stream(), sequence, source).await;
+            if source == Source::Leader {
+                endpoint.ended(found != RecordCopy::Unanswered).await;
+            }
             let bytes = match found {
                 RecordCopy::There(bytes) => Some(bytes),
                 RecordCopy::Absent => None,

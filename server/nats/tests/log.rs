@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, ReadId, Source};
+use futures_util::StreamExt as _;
 use server_nats::{CallError, Log, Report, StoredSnapshot};
 use server_settings::ClusterSettings;
 use tokio::runtime::Handle;

@@ -14,6 +14,9 @@ use rmcp::model::{
     UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, SubscriptionContext};
+use rmcp::transport::streamable_http_server::session::local::{
+    SessionConfig, create_local_session,
+};
 use serde_json::{Map, Value};
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
@@ -87,7 +90,8 @@ impl Chat {
         options: McpOptions,
         caller: RequestOrigin,
     ) -> Self {
-        let session = Session::at(Arc::default(), "".into(), caller.clone());
+        let (inner, _) = create_local_session("", SessionConfig::default());
+        let session = Session::at(Arc::default(), inner, caller.clone());
         let ends = Arc::new(session.ended.clone().drop_guard());
         let process = Some((session, caller, ends));
         let chat = Self::over_http(service, tools, Arc::new(options));

@@ -19,7 +19,8 @@ use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     ListToolsResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, SubscriptionContext, SubscriptionSink};
 use serde::de::DeserializeOwned;
@@ -46,7 +47,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The relay of one client.
 pub struct Relay {
-    tools: Vec<Tool>,
+    /// The offered tools.
+    listed: Arc<[Listed]>,
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -83,7 +85,7 @@ impl Relay {
                 gone: gone.clone(),
                 followed: Arc::default(),
             },
-            tools,
+            listed: listing::listed(tools, None),
             scope: CallerScope::default(),
             registered: Mutex::default(),
             called: Mutex::default(),
@@ -318,18 +320,11 @@ fn read<T: DeserializeOwned>(result: Value) -> Reply<T> {
 
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
-        listing::server(listing::capabilities())
+        listing::server()
     }
 
     async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
-        Ok(ListToolsResult {
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| listing::tool(*tool, None))
-                .collect(),
-            ..ListToolsResult::default()
-        })
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec()))
     }
 
     async fn call_tool(
@@ -337,7 +332,7 @@ impl ServerHandler for Relay {
         request: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        let tool = listing::offered(&self.tools, &request.name)?;
+        let tool = listing::offered(&self.listed, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
         let called = tokio::select! {

@@ -39,7 +39,6 @@ use crate::http::HANDLE_HEADER;
 pub struct Chat {
     service: Service,
     /// The offered tools.
-    tools: Arc<[Tool]>,
     listed: Arc<[Listed]>,
     options: Arc<McpOptions>,
     /// The session and the origin of a process's only client, at the other end of a pipe: it ends when
@@ -67,15 +66,9 @@ impl McpOrigin {
 impl Chat {
     /// The handler for clients over HTTP.
     pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: Arc<McpOptions>) -> Self {
-        let silence = Some(options.silence);
-        let listed = tools
-            .iter()
-            .map(|tool| listing::tool(*tool, silence))
-            .collect();
         Self {
             service,
-            tools: tools.into(),
-            listed,
+            listed: listing::listed(tools, Some(options.silence)),
             options,
             process: None,
         }
@@ -207,7 +200,7 @@ fn full(refusal: Refusal) -> ErrorData {
 
 impl ServerHandler for Chat {
     fn get_info(&self) -> ServerConfig {
-        listing::server(listing::capabilities())
+        listing::server()
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
@@ -215,10 +208,7 @@ impl ServerHandler for Chat {
     }
 
     async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
-        Ok(ListToolsResult {
-            tools: self.listed.to_vec(),
-            ..ListToolsResult::default()
-        })
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec()))
     }
 
     async fn call_tool(
@@ -226,7 +216,7 @@ impl ServerHandler for Chat {
         request: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        let tool = listing::offered(&self.tools, &request.name)?;
+        let tool = listing::offered(&self.listed, &request.name)?;
         let from = self.origin_of(&context.extensions);
         let arguments = request.arguments.unwrap_or_default();
         let outcome = self.perform(tool, arguments, &from, &context).await?;

@@ -9,17 +9,19 @@
 mod upstream;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use futures_util::StreamExt as _;
+use futures_util::future::join_all;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     ListToolsResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, SubscriptionContext, SubscriptionSink};
 use serde::de::DeserializeOwned;
@@ -46,7 +48,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The relay of one client.
 pub struct Relay {
-    tools: Vec<Tool>,
+    /// The offered tools.
+    listed: Arc<[Listed]>,
     scope: CallerScope,
     /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -81,9 +84,10 @@ impl Relay {
             pushes: Pushes {
                 upstream,
                 gone: gone.clone(),
-                followed: Arc::default(),
+                peer: Arc::default(),
+                streams: Arc::default(),
             },
-            tools,
+            listed: listing::listed(tools, None),
             scope: CallerScope::default(),
             registered: Mutex::default(),
             called: Mutex::default(),
@@ -318,18 +322,11 @@ fn read<T: DeserializeOwned>(result: Value) -> Reply<T> {
 
 impl ServerHandler for Relay {
     fn get_info(&self) -> ServerConfig {
-        listing::server(listing::capabilities())
+        listing::server()
     }
 
     async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
-        Ok(ListToolsResult {
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| listing::tool(*tool, None))
-                .collect(),
-            ..ListToolsResult::default()
-        })
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec()))
     }
 
     async fn call_tool(
@@ -337,7 +334,7 @@ impl ServerHandler for Relay {
         request: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        let tool = listing::offered(&self.tools, &request.name)?;
+        let tool = listing::offered(&self.listed, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
         let called = tokio::select! {
@@ -384,12 +381,15 @@ impl ServerHandler for Relay {
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: Context) -> Reply<()> {
         let (reader, _) = listing::inbox_at(&request.uri)?;
-        self.pushes.unsubscribe(&reader);
+        if let Some(ends) = lock(&self.pushes.streams).remove(reader.expose()) {
+            ends.cancel();
+        }
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.pushes.attach(context.peer);
+        // One that is told twice stays the same client.
+        let _ = self.pushes.peer.set(context.peer);
     }
 
     fn accepted_subscription_filter(
@@ -400,13 +400,18 @@ impl ServerHandler for Relay {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
-        let mut readers = Vec::new();
+        let mut inboxes = Vec::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            readers.push(listing::inbox_at(uri)?.0);
+            inboxes.push(FollowedInbox::Subscribed(listing::inbox_at(uri)?.0));
         }
-        let sink = context.sink().clone();
-        let request = context.request_context();
-        self.pushes.listen(&readers, &sink, &request.ct).await;
+        let sink = Some(context.sink());
+        let follows = inboxes.iter();
+        let follows = follows.map(|inbox| self.pushes.follow(inbox, None, sink));
+        tokio::select! {
+            _ = join_all(follows) => {}
+            () = context.cancelled() => {}
+            () = self.gone.cancelled() => {}
+        }
         Ok(())
     }
 }
@@ -424,17 +429,10 @@ const BEGINNING: Option<&str> = Some("0");
 struct Pushes {
     upstream: Upstream,
     gone: CancellationToken,
-    followed: Arc<Mutex<Followed>>,
-}
-
-#[derive(Default)]
-struct Followed {
     /// The client, after `initialize` of the older protocol version.
-    peer: Option<Peer<RoleServer>>,
-    /// Whether the client declared that it takes events as notifications of their own.
-    takes_events: bool,
+    peer: Arc<OnceLock<Peer<RoleServer>>>,
     /// Each secret whose inbox is followed, with the token that ends its stream.
-    streams: BTreeMap<Box<str>, CancellationToken>,
+    streams: Arc<Mutex<BTreeMap<Box<str>, CancellationToken>>>,
 }
 
 /// What a stream is for, and by which secret it reads the inbox.
@@ -457,24 +455,16 @@ impl FollowedInbox {
 }
 
 impl Pushes {
-    /// Sets the client after `initialize`.
-    fn attach(&self, peer: Peer<RoleServer>) {
-        let client = peer.peer_info();
-        let mut followed = lock(&self.followed);
-        followed.takes_events = client.is_some_and(|client| takes_events(&client.capabilities));
-        followed.peer = Some(peer);
-    }
-
-    /// Whether the client takes events.
+    /// Whether the client declared that it takes events as notifications of their own.
     fn takes_events(&self) -> bool {
-        lock(&self.followed).takes_events
+        let client = self.peer.get().and_then(Peer::peer_info);
+        client.is_some_and(|client| takes_events(&client.capabilities))
     }
 
     /// Follows an inbox for the client. Of a new registration all events are pushed, from the
     /// [`BEGINNING`]; of others only those from now on.
     fn begin(&self, what: FollowedInbox, from: Option<&'static str>) {
-        let mut followed = lock(&self.followed);
-        let streams = &mut followed.streams;
+        let mut streams = lock(&self.streams);
         if streams.contains_key(what.secret()) || streams.len() >= 2 * MAX_FOLLOWED {
             return;
         }
@@ -488,36 +478,9 @@ impl Pushes {
             }
             // Another may have begun since this one was ended.
             if !ends.is_cancelled() {
-                lock(&pushes.followed).streams.remove(what.secret());
+                lock(&pushes.streams).remove(what.secret());
             }
         });
-    }
-
-    fn unsubscribe(&self, reader: &ReaderId) {
-        if let Some(ends) = lock(&self.followed).streams.remove(reader.expose()) {
-            ends.cancel();
-        }
-    }
-
-    /// Sends events to a subscription until it is cancelled.
-    async fn listen(
-        &self,
-        readers: &[ReaderId],
-        sink: &SubscriptionSink,
-        cancelled: &CancellationToken,
-    ) {
-        let mut streams = tokio::task::JoinSet::new();
-        for reader in readers {
-            let what = FollowedInbox::Subscribed(reader.clone());
-            let (pushes, sink) = (self.clone(), sink.clone());
-            streams.spawn(async move { pushes.follow(&what, None, Some(&sink)).await });
-        }
-        let all = async { while streams.join_next().await.is_some() {} };
-        tokio::select! {
-            () = all => {}
-            () = cancelled.cancelled() => {}
-            () = self.gone.cancelled() => {}
-        }
     }
 
     /// Follows an inbox for a subscription of the newer protocol version, or else for the client of the
@@ -570,13 +533,10 @@ impl Pushes {
             }
             FollowedInbox::Own(_) => return Some(()),
         };
-        if let Some(sink) = told {
-            return sink.send(pushed).await.ok();
-        }
-        let peer = lock(&self.followed).peer.clone();
-        match peer {
-            Some(peer) => peer.send_notification(pushed).await.ok(),
-            None => Some(()),
+        match (told, self.peer.get()) {
+            (Some(sink), _) => sink.send(pushed).await.ok(),
+            (None, Some(peer)) => peer.send_notification(pushed).await.ok(),
+            (None, None) => Some(()),
         }
     }
 }

@@ -176,16 +176,12 @@ fn report(event: &Event) {
 }
 
 /// Tries until it succeeds or fails for good, or servers that just started have had this time.
-pub(crate) async fn retried<T, E, A, P>(
+pub(crate) async fn retried<T, E>(
     patience: Duration,
-    attempt: impl Fn() -> A,
+    attempt: impl AsyncFn() -> Result<T, E>,
     is_final: impl Fn(&E) -> bool,
-    pause: impl Fn() -> P,
-) -> Result<T, E>
-where
-    A: Future<Output = Result<T, E>>,
-    P: Future<Output = ()>,
-{
+    pause: impl AsyncFn(),
+) -> Result<T, E> {
     let until = Instant::now() + patience;
     loop {
         match attempt().await {

@@ -58,17 +58,13 @@ pub enum Report {
         /// Its bytes.
         bytes: Vec<u8>,
         /// To be dropped when the record is taken: the next ones wait for it.
-        credit: Credit,
+        credit: OwnedSemaphorePermit,
     },
     /// The newest stored snapshot.
     Snapshot(Vec<u8>),
     /// The storing of a snapshot has ended.
     Stored,
 }
-
-/// The right to have one record wait.
-#[derive(Debug)]
-pub struct Credit(#[expect(dead_code, reason = "its drop gives it back")] OwnedSemaphorePermit);
 
 /// Where reports go.
 pub(crate) type Tell = Arc<dyn Fn(Report) + Send + Sync>;
@@ -93,10 +89,6 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn tell(&self, report: Report) {
-        (self.tell)(report);
-    }
-
     /// Takes note of the end of a request to the log's leader. Connects to another server, if the one of
     /// this connection does not reach the leader.
     pub(crate) async fn ended(&self, has_answered: bool) {
@@ -115,11 +107,10 @@ impl Endpoint {
     /// Reports a record of the log that is followed, once few enough records wait.
     pub(crate) async fn tell_record(&self, sequence: u64, bytes: Vec<u8>) {
         let permit = Arc::clone(&self.waiting).acquire_owned().await;
-        let credit = Credit(permit.expect("the semaphore is never closed"));
-        self.tell(Report::Record {
+        (self.tell)(Report::Record {
             sequence,
             bytes,
-            credit,
+            credit: permit.expect("the semaphore is never closed"),
         });
     }
 }

@@ -25,7 +25,7 @@ mod snapshots;
 mod streams;
 
 pub use connection::LogReader;
-pub use endpoint::{Credit, Report};
+pub use endpoint::Report;
 pub use error::OpenError;
 pub use log::Log;
 pub use monitor::faults;

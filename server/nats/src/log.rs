@@ -1,6 +1,5 @@
 //! The log: its requests.
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +23,6 @@ pub struct Log {
     following: JoinSet<()>,
     /// Each task that stores a snapshot has a copy.
     storing: Arc<()>,
-}
-
-impl fmt::Debug for Log {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Log({})", self.reader().realm)
-    }
 }
 
 impl Log {
@@ -85,20 +78,16 @@ impl Log {
         let endpoint = self.endpoint.clone();
         tokio::spawn(async move {
             let reader = &endpoint.reader;
-            let found = match source {
-                Source::Leader => {
-                    let found = reader.by_leader(&reader.stream(), sequence).await;
-                    endpoint.ended(found != RecordCopy::Unanswered).await;
-                    found
-                }
-                Source::Replica(_) => reader.by_replica(sequence).await,
-            };
+            let found = reader.record(&reader.stream(), sequence, source).await;
+            if source == Source::Leader {
+                endpoint.ended(found != RecordCopy::Unanswered).await;
+            }
             let bytes = match found {
                 RecordCopy::There(bytes) => Some(bytes),
                 RecordCopy::Absent => None,
                 RecordCopy::Unanswered => return,
             };
-            endpoint.tell(Report::Found { id, bytes });
+            (endpoint.tell)(Report::Found { id, bytes });
         });
     }
 
@@ -122,7 +111,7 @@ impl Log {
                 Err(why) => tracing::error!(sequence, %why, "a snapshot is not stored"),
             }
             drop(storing);
-            endpoint.tell(Report::Stored);
+            (endpoint.tell)(Report::Stored);
         });
     }
 
@@ -137,7 +126,7 @@ impl Log {
         let endpoint = self.endpoint.clone();
         tokio::spawn(async move {
             match endpoint.reader.newest_snapshot().await {
-                Ok(Some(bytes)) => endpoint.tell(Report::Snapshot(bytes)),
+                Ok(Some(bytes)) => (endpoint.tell)(Report::Snapshot(bytes)),
                 Ok(None) => tracing::error!("the log lacks records, and no snapshot is stored"),
                 Err(why) => tracing::warn!(%why, "no snapshot can be read now"),
             }
@@ -152,5 +141,5 @@ async fn report(endpoint: &Endpoint, id: AppendId, (outcome, began): (Option<Out
     endpoint
         .ended(!matches!(outcome, None | Some(Outcome::Busy)))
         .await;
-    endpoint.tell(Report::Published { id, outcome, took });
+    (endpoint.tell)(Report::Published { id, outcome, took });
 }

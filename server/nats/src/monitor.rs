@@ -141,15 +141,15 @@ fn check_version(found: &str) -> Result<(), String> {
     Ok(())
 }
 
-async fn varz(monitor: &str) -> Result<Varz, String> {
-    let why = |error: &dyn std::error::Error| error.to_string();
+async fn varz(monitor: &str) -> Result<Varz, async_nats::Error> {
     let uri = format!("{}/varz", monitor.trim_end_matches('/'));
-    let uri = uri.parse().map_err(|_| "it is no URL".to_owned())?;
+    let uri = uri.parse().map_err(|_| "it is no URL")?;
     let client = legacy::Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
-    let answer = client.get(uri).await.map_err(|error| why(&error))?;
-    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-    let body = body.map_err(|error| error.to_string())?.to_bytes();
-    serde_json::from_slice(&body).map_err(|error| why(&error))
+    let answer = client.get(uri).await?;
+    let body = Limited::new(answer.into_body(), MAX_ANSWER)
+        .collect()
+        .await?;
+    Ok(serde_json::from_slice(&body.to_bytes())?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reads of the log: single records, and beside the member that follows it, its identity, its extent, its
 //! state for operators, runs of records, and all copies of one.
 
+use std::iter;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::{Ordered, OrderedConfig};
 use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind};
 use async_nats::jetstream::stream::{DirectGetErrorKind, RawMessageErrorKind, State};
-use chat_cluster::READ_TIMEOUT;
+use chat_cluster::{READ_TIMEOUT, Source};
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
@@ -30,10 +31,10 @@ const RECORDS: usize = 1_024;
 const BYTES: usize = 16 << 20;
 
 /// How often a source is asked that does not answer.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u64 = 3;
 
 /// How often any replica is asked for a record that is missing: each request reaches one of them.
-const REPLICAS_ASKED: usize = 6;
+const REPLICAS_ASKED: u64 = 6;
 
 /// A record at one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl LogReader {
                 // Whatever the fate of this is: the record that is there is the identity.
                 let _ = self.append("identity", 0, drawn.to_vec()).await;
             }
-            match self.by_leader(&stream, 1).await {
+            match self.record(&stream, 1, Source::Leader).await {
                 RecordCopy::There(bytes) => return Ok(Some(bytes)),
                 RecordCopy::Absent if drawn.is_none() => return Ok(None),
                 // The stream's first leader may not be elected yet.
@@ -162,46 +163,39 @@ impl LogReader {
 
     /// The record as the leader and as the replicas have it, each different copy once.
     pub async fn copies(&self, sequence: u64) -> Vec<Vec<u8>> {
-        let mut copies = Vec::new();
-        let mut add = |found| {
-            if let RecordCopy::There(bytes) = found
+        let (stream, mut copies) = (self.stream(), Vec::new());
+        let replicas = (0..REPLICAS_ASKED).map(Source::Replica);
+        for source in iter::once(Source::Leader).chain(replicas) {
+            if let RecordCopy::There(bytes) = self.record(&stream, sequence, source).await
                 && !copies.contains(&bytes)
             {
                 copies.push(bytes);
             }
-        };
-        add(self.by_leader(&self.stream(), sequence).await);
-        for _ in 0..REPLICAS_ASKED {
-            add(self.by_replica(sequence).await);
         }
         copies
     }
 
-    /// A record, by the leader of the stream.
+    /// A record of a stream.
     ///
-    /// The fate of an append is read only in this way: a replica may lag behind.
-    pub(crate) async fn by_leader(&self, stream: &str, sequence: u64) -> RecordCopy {
+    /// The fate of an append is read only by the leader: a replica may lag behind.
+    pub(crate) async fn record(&self, stream: &str, sequence: u64, source: Source) -> RecordCopy {
         let read = async {
             let stream = self.context.get_stream_no_info(stream).await.ok()?;
-            Some(match stream.get_raw_message(sequence).await {
-                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
-                Err(error) if error.kind() == RawMessageErrorKind::Other => return None,
-                Ok(_) | Err(_) => RecordCopy::Absent,
-            })
-        };
-        let read = timeout(READ_PATIENCE, read).await;
-        read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
-    }
-
-    /// A record of the log, by any replica.
-    pub(crate) async fn by_replica(&self, sequence: u64) -> RecordCopy {
-        let read = async {
-            let stream = self.context.get_stream_no_info(self.stream()).await;
-            Some(match stream.ok()?.direct_get(sequence).await {
-                Ok(found) if found.sequence == sequence => RecordCopy::There(found.payload.into()),
-                Err(error) if is_silence(&error.kind()) => return None,
-                Ok(_) | Err(_) => RecordCopy::Absent,
-            })
+            // None if nobody has answered.
+            let found = match source {
+                Source::Leader => match stream.get_raw_message(sequence).await {
+                    Err(error) if error.kind() == RawMessageErrorKind::Other => return None,
+                    found => found.ok(),
+                },
+                Source::Replica(_) => match stream.direct_get(sequence).await {
+                    Err(error) if is_silence(&error.kind()) => return None,
+                    found => found.ok(),
+                },
+            };
+            let found = found.filter(|found| found.sequence == sequence);
+            Some(found.map_or(RecordCopy::Absent, |found| {
+                RecordCopy::There(found.payload.into())
+            }))
         };
         let read = timeout(READ_PATIENCE, read).await;
         read.ok().flatten().unwrap_or(RecordCopy::Unanswered)
@@ -214,17 +208,16 @@ impl LogReader {
     }
 
     async fn read_twice(&self, sequence: u64) -> [RecordCopy; 2] {
-        let mut leader = RecordCopy::Unanswered;
-        let mut replica = RecordCopy::Unanswered;
-        for _ in 0..ATTEMPTS {
-            if leader == RecordCopy::Unanswered {
-                leader = self.by_leader(&self.stream(), sequence).await;
-            }
-            if replica == RecordCopy::Unanswered {
-                replica = self.by_replica(sequence).await;
+        let mut copies = [RecordCopy::Unanswered, RecordCopy::Unanswered];
+        for attempt in 0..ATTEMPTS {
+            let sources = [Source::Leader, Source::Replica(attempt)];
+            for (copy, source) in copies.iter_mut().zip(sources) {
+                if *copy == RecordCopy::Unanswered {
+                    *copy = self.record(&self.stream(), sequence, source).await;
+                }
             }
         }
-        [leader, replica]
+        copies
     }
 
     /// How often the connection was made again; none while there is no connection.

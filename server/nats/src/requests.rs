@@ -1,15 +1,17 @@
 //! Requests: appends with a comparison, and what the servers' answers say of their fate; and calls between
 //! members, with the answers of the owner.
 
+use std::future::ready;
 use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::header::HeaderMap;
 use async_nats::jetstream::publish::PublishAck;
 use async_nats::jetstream::response::Response;
-use async_nats::{Client, Request, RequestErrorKind, Subscriber};
+use async_nats::{Client, Request, RequestErrorKind};
 use chat_cluster::Outcome;
 use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connection::LogReader;
@@ -155,39 +157,24 @@ impl LogReader {
         answers
     }
 
-    /// Serves calls of this kind until the result is dropped. `None` if the connection has ended.
+    /// Serves calls of this kind until the result is dropped, or the connection has ended. `None` if it
+    /// has ended.
     pub async fn serve(&self, kind: &str) -> Option<Serving> {
-        let subject = self.subject(kind);
-        let subscriber = self.client.subscribe(subject).await.ok()?;
-        Some(Serving {
-            client: self.client.clone(),
-            subscriber,
-        })
+        let (subject, client) = (self.subject(kind), self.client.clone());
+        let messages = self.client.subscribe(subject).await.ok()?;
+        let calls = messages.filter_map(move |message| {
+            ready(message.reply.map(|reply| Incoming {
+                client: client.clone(),
+                reply,
+                bytes: message.payload.to_vec(),
+            }))
+        });
+        Some(calls.boxed())
     }
 }
 
-/// A subscription to calls.
-#[derive(Debug)]
-pub struct Serving {
-    client: Client,
-    subscriber: Subscriber,
-}
-
-impl Serving {
-    /// The next call; none if the connection has ended.
-    pub async fn next(&mut self) -> Option<Incoming> {
-        loop {
-            let message = self.subscriber.next().await?;
-            if let Some(reply) = message.reply {
-                return Some(Incoming {
-                    client: self.client.clone(),
-                    reply,
-                    bytes: message.payload.to_vec(),
-                });
-            }
-        }
-    }
-}
+/// The calls that a member serves.
+pub type Serving = BoxStream<'static, Incoming>;
 
 #[cfg(test)]
 mod tests {

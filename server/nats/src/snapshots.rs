@@ -20,8 +20,6 @@ pub struct StoredSnapshot {
     pub position: u64,
     /// The digest of the state.
     pub digest: u64,
-    /// The version of the server that made it.
-    pub version: &'static str,
     /// The snapshot.
     pub bytes: Vec<u8>,
 }
@@ -72,7 +70,7 @@ impl LogReader {
         let facts = [
             ("position", snapshot.position.to_string()),
             ("digest", format!("{:016x}", snapshot.digest)),
-            ("version", snapshot.version.into()),
+            ("version", env!("CARGO_PKG_VERSION").into()),
         ];
         let facts = facts.map(|(name, fact)| (name.to_owned(), fact));
         let metadata = ObjectMetadata {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use chat_cluster::{AppendId, Outcome, ReadId, Source};
+use futures_util::StreamExt as _;
 use server_nats::{CallError, Log, Report, StoredSnapshot};
 use server_settings::ClusterSettings;
 use tokio::runtime::Handle;
@@ -192,7 +193,6 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
             sequence,
             position: sequence,
             digest: 7,
-            version: "0.1.0",
             bytes: vec![u8::try_from(sequence).expect("it is small"); 300_000],
         });
         loop {
@@ -268,7 +268,8 @@ async fn assert_refused(options: &ClusterSettings) {
 /// Why a log with these options cannot be opened.
 async fn refusal(options: &ClusterSettings) -> String {
     let opened = Log::open(options).await;
-    opened.expect_err("the servers are not proper").to_string()
+    let why = opened.err().expect("the servers are not proper");
+    why.to_string()
 }
 
 /// The server that leads the stream, by the name of the servers' own choice.

@@ -139,7 +139,6 @@ impl MemberEngine {
                     sequence: self.member.sequence(),
                     position: hub.position().0,
                     digest: hub.digest(),
-                    version: env!("CARGO_PKG_VERSION"),
                     bytes: self.member.snapshot(),
                 };
                 self.log.store(snapshot);

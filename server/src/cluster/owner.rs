@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chat_core::{Address, Earlier, Reader, Seq};
+use futures_util::StreamExt as _;
 use server_chat::driver::{EventStream, Settled};
 use server_chat::task;
 use server_nats::{Incoming, Serving};

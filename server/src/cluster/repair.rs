@@ -57,7 +57,6 @@ pub(crate) async fn repair(
         sequence: 0,
         position: chain.last().0,
         digest,
-        version: env!("CARGO_PKG_VERSION"),
         bytes: LogSnapshot::write(&origin, &place, hub),
     })
     .await?;

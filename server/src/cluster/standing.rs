@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_cluster::{Member, Role};
+use futures_util::StreamExt as _;
 use server_chat::driver::NodeClient;
 use server_chat::task;
 use server_nats::{Incoming, LogReader};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use server_chat::driver::Wake;
 use server_chat::render_text::{json_line, one_line};
 use server_nats::{CallError, Incoming, Log, LogReader};

@@ -4,16 +4,20 @@
 use std::sync::{Arc, Mutex};
 
 use axum::http::request::Parts;
+use futures_util::future::OptionFuture;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, ErrorCode, ErrorData, Extensions, ListResourcesResult, ListToolsResult,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
     UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, Peer, SubscriptionContext};
+use rmcp::transport::streamable_http_server::session::local::{
+    SessionConfig, create_local_session,
+};
 use serde_json::{Map, Value};
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
@@ -22,7 +26,7 @@ use server_chat::service::{CallOutcome, RequestOrigin, Service};
 use server_chat::task;
 use server_chat::tools::Tool;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::McpOptions;
 use super::listener::{Follows, Listener, Sink};
@@ -36,43 +40,19 @@ use crate::http::HANDLE_HEADER;
 pub struct Chat {
     service: Service,
     /// The offered tools.
-    tools: Arc<[Tool]>,
     listed: Arc<[Listed]>,
     options: Arc<McpOptions>,
-    /// The session and the origin of a process's only client, at the other end of a pipe: it ends when
-    /// the last clone is dropped. Over HTTP each request identifies them.
-    process: Option<(Arc<Session>, RequestOrigin, Arc<DropGuard>)>,
-}
-
-/// The origin of a request.
-struct McpOrigin {
-    origin: RequestOrigin,
-    session: Option<Arc<Session>>,
-    connection: Option<CancellationToken>,
-}
-
-impl McpOrigin {
-    /// Waits until no reader of the answer is left.
-    async fn gone(&self) {
-        match &self.connection {
-            Some(closed) => closed.cancelled().await,
-            None => std::future::pending().await,
-        }
-    }
+    /// The session of a process's only client, at the other end of a pipe: it ends when the last clone
+    /// is dropped. Over HTTP each request names its own.
+    process: Option<(Arc<Session>, Arc<DropGuard>)>,
 }
 
 impl Chat {
     /// The handler for clients over HTTP.
     pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: Arc<McpOptions>) -> Self {
-        let silence = Some(options.silence);
-        let listed = tools
-            .iter()
-            .map(|tool| listing::tool(*tool, silence))
-            .collect();
         Self {
             service,
-            tools: tools.into(),
-            listed,
+            listed: listing::listed(tools, Some(options.silence)),
             options,
             process: None,
         }
@@ -87,36 +67,37 @@ impl Chat {
         options: McpOptions,
         caller: RequestOrigin,
     ) -> Self {
-        let session = Session::at(Arc::default(), "".into(), caller.clone());
+        let (inner, _) = create_local_session("", SessionConfig::default());
+        let session = Session::at(Arc::default(), inner, caller);
         let ends = Arc::new(session.ended.clone().drop_guard());
-        let process = Some((session, caller, ends));
+        let process = Some((session, ends));
         let chat = Self::over_http(service, tools, Arc::new(options));
         Self { process, ..chat }
     }
 
+    /// The session of a request, if it has one.
+    fn session_of<'a>(&'a self, extensions: &'a Extensions) -> Option<&'a Arc<Session>> {
+        let process = self.process.as_ref().map(|(session, _)| session);
+        process.or_else(|| extensions.get())
+    }
+
     /// The origin of a request.
-    fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
-        let connection = extensions.get::<Connection>();
-        let (mut origin, session) = match &self.process {
-            Some((session, caller, _)) => (caller.clone(), Some(Arc::clone(session))),
-            None => {
-                let caller = extensions.get::<Parts>().map(caller);
-                let session = extensions.get::<Arc<Session>>().cloned();
-                (caller.unwrap_or_default(), session)
-            }
+    fn origin_of(&self, extensions: &Extensions) -> RequestOrigin {
+        let session = self.session_of(extensions);
+        let origin = match (&self.process, extensions.get::<Parts>()) {
+            (Some((session, _)), _) => session.opener.clone(),
+            (None, parts) => parts.map(caller).unwrap_or_default(),
         };
-        origin.scope = session.as_ref().map(|session| Arc::clone(&session.scope));
-        McpOrigin {
-            origin,
-            session,
-            connection: connection.map(|Connection(closed)| closed.clone()),
+        RequestOrigin {
+            scope: session.map(|session| Arc::clone(&session.scope)),
+            ..origin
         }
     }
 
     /// The participants that a request may act for: those of its implicit identity, and the one in
     /// its header.
     async fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
-        let origin = self.origin_of(extensions).origin;
+        let origin = self.origin_of(extensions);
         let mut handles = self.service.participants(&origin).await;
         let parts = extensions.get::<Parts>();
         let header = parts.and_then(|parts| parts.headers.get(HANDLE_HEADER)?.to_str().ok());
@@ -132,7 +113,7 @@ impl Chat {
     ) -> Arc<Listener> {
         Arc::new(Listener {
             service: self.service.clone(),
-            address: self.origin_of(extensions).origin.address,
+            address: self.origin_of(extensions).address,
             follows,
             sink,
             marks: Mutex::default(),
@@ -146,35 +127,36 @@ impl Chat {
         &self,
         tool: Tool,
         arguments: Map<String, Value>,
-        from: &McpOrigin,
         context: &Context,
     ) -> Reply<CallOutcome> {
-        let performing = self.service.perform(tool, arguments, &from.origin);
-        let progress = async {
-            let Some(token) = context.meta.get_progress_token() else {
-                return std::future::pending().await;
-            };
-            let (began, every) = (Instant::now(), self.options.progress_every);
-            let mut ticks = interval_at(began + every, every);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            loop {
-                ticks.tick().await;
-                let waited = began.elapsed().as_secs_f64();
-                let waited = ProgressNotificationParam::new(token.clone(), waited);
-                // A client that cannot receive progress will not receive the answer either; the
-                // call ends with the connection.
-                let _ = context
-                    .peer
-                    .notify_progress(waited.with_message("waiting"))
-                    .await;
-            }
-        };
+        let origin = self.origin_of(&context.extensions);
+        let token = context.meta.get_progress_token();
+        let progress = token.map(|token| self.tell_progress(&context.peer, token));
+        let connection = context.extensions.get::<Connection>();
         tokio::select! {
             biased;
-            outcome = performing => Ok(outcome),
-            () = context.ct.cancelled() => Err(given_up()),
-            () = from.gone() => Err(given_up()),
-            never = progress => never,
+            outcome = self.service.perform(tool, arguments, &origin) => return Ok(outcome),
+            () = context.ct.cancelled() => {}
+            Some(()) = OptionFuture::from(connection.map(|one| one.0.cancelled())) => {}
+            Some(()) = OptionFuture::from(progress) => {}
+        }
+        // It is not sent.
+        let told = "the request was cancelled, or its connection closed";
+        Err(ErrorData::internal_error(told, None))
+    }
+
+    /// Tells again and again how long a call has waited. Never ends.
+    async fn tell_progress(&self, peer: &Peer<RoleServer>, token: ProgressToken) {
+        let (began, every) = (Instant::now(), self.options.progress_every);
+        let mut ticks = interval_at(began + every, every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let waited = began.elapsed().as_secs_f64();
+            let waited = ProgressNotificationParam::new(token.clone(), waited);
+            // A client that cannot receive progress will not receive the answer either; the call ends
+            // with the connection.
+            let _ = peer.notify_progress(waited.with_message("waiting")).await;
         }
     }
 }
@@ -190,11 +172,6 @@ fn result(outcome: &CallOutcome, json: &Value, text: String) -> CallToolResult {
     result
 }
 
-/// The answer of a cancelled call, which is not sent.
-fn given_up() -> ErrorData {
-    ErrorData::internal_error("the request was cancelled, or its connection closed", None)
-}
-
 /// A refusal outside of tools.
 fn full(refusal: Refusal) -> ErrorData {
     let data = serde_json::json!({ "error": refusal });
@@ -203,7 +180,7 @@ fn full(refusal: Refusal) -> ErrorData {
 
 impl ServerHandler for Chat {
     fn get_info(&self) -> ServerConfig {
-        listing::server(listing::capabilities())
+        listing::server()
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
@@ -211,10 +188,7 @@ impl ServerHandler for Chat {
     }
 
     async fn list_tools(&self, _: Paged, _: Context) -> Reply<ListToolsResult> {
-        Ok(ListToolsResult {
-            tools: self.listed.to_vec(),
-            ..ListToolsResult::default()
-        })
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec()))
     }
 
     async fn call_tool(
@@ -222,13 +196,12 @@ impl ServerHandler for Chat {
         request: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        let tool = listing::offered(&self.tools, &request.name)?;
-        let from = self.origin_of(&context.extensions);
+        let tool = listing::offered(&self.listed, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
-        let outcome = self.perform(tool, arguments, &from, &context).await?;
+        let outcome = self.perform(tool, arguments, &context).await?;
         // A call of a participant in its session counts there.
-        if let (Some(session), Ok(_), Some(handle)) =
-            (&from.session, &outcome.result, &outcome.caller)
+        if let Some(session) = self.session_of(&context.extensions)
+            && let (Ok(_), Some(handle)) = (&outcome.result, &outcome.caller)
         {
             let reader = self.service.secrets().reader_of(handle);
             session.follows.called(&reader, handle);
@@ -241,14 +214,11 @@ impl ServerHandler for Chat {
 
     async fn list_resources(&self, _: Paged, context: Context) -> Reply<ListResourcesResult> {
         let handles = self.handles(&context.extensions).await;
-        let secrets = self.service.secrets();
-        Ok(ListResourcesResult {
-            resources: handles
-                .into_iter()
-                .map(|handle| listing::listed_inbox(&secrets.reader_of(&handle)))
-                .collect(),
-            ..ListResourcesResult::default()
-        })
+        let readers = handles
+            .iter()
+            .map(|handle| self.service.secrets().reader_of(handle));
+        let inboxes = readers.map(|reader| listing::listed_inbox(&reader));
+        Ok(ListResourcesResult::with_all_items(inboxes.collect()))
     }
 
     async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
@@ -260,7 +230,7 @@ impl ServerHandler for Chat {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Reply<ReadResourceResponse> {
-        let address = self.origin_of(&context.extensions).origin.address;
+        let address = self.origin_of(&context.extensions).address;
         let read = listing::read_inbox(&self.service, &request.uri, address).await?;
         Ok(read.into())
     }
@@ -268,7 +238,7 @@ impl ServerHandler for Chat {
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Reply<()> {
         let (reader, _) = listing::inbox_at(&request.uri)?;
         // Only a session can receive updates.
-        let Some(session) = self.origin_of(&context.extensions).session else {
+        let Some(session) = self.session_of(&context.extensions) else {
             return Err(ErrorData::invalid_request("there is no session", None));
         };
         let known = self.service.bookmark(&reader).await;
@@ -284,7 +254,7 @@ impl ServerHandler for Chat {
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, context: Context) -> Reply<()> {
         let (reader, _) = listing::inbox_at(&request.uri)?;
-        if let Some(session) = self.origin_of(&context.extensions).session {
+        if let Some(session) = self.session_of(&context.extensions) {
             session.follows.unsubscribe(&reader);
         }
         Ok(())
@@ -299,7 +269,7 @@ impl ServerHandler for Chat {
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         let request = context.request_context();
-        let source = self.origin_of(&request.extensions).origin.source;
+        let source = self.origin_of(&request.extensions).source;
         let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
@@ -311,7 +281,9 @@ impl ServerHandler for Chat {
         // as the participant.
         for handle in self.handles(&request.extensions).await {
             let reader = self.service.secrets().reader_of(&handle);
-            follows.is_of(&reader, &handle);
+            if follows.of(&reader).is_some() {
+                follows.called(&reader, &handle);
+            }
         }
         let sink = Sink::Subscription(context.sink().clone());
         let listener = self.listener(&request.extensions, follows, sink);
@@ -320,7 +292,7 @@ impl ServerHandler for Chat {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // Over HTTP the client opens a stream for pushes.
-        let Some((session, ..)) = &self.process else {
+        let Some((session, _)) = &self.process else {
             return;
         };
         let client = context.peer.peer_info();

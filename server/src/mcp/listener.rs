@@ -159,17 +159,13 @@ impl Listener {
     async fn open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
         loop {
             let opened = self.try_open(follow).await;
-            match opened {
-                Ok(stream) => return Ok(stream),
-                Err(refusal) => {
-                    let Some(ms) = refusal.retry_after_ms else {
-                        return Err(refusal);
-                    };
-                    tokio::select! {
-                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
-                        () = self.options.closing.cancelled() => return Err(refusal),
-                    }
-                }
+            let retry_after = opened.as_ref().err().and_then(|why| why.retry_after_ms);
+            let Some(ms) = retry_after else {
+                return opened;
+            };
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                () = self.options.closing.cancelled() => return opened,
             }
         }
     }
@@ -306,7 +302,7 @@ impl fmt::Display for Marks {
 
 /// A followed inbox.
 #[derive(Clone, Debug)]
-struct Follow {
+pub(super) struct Follow {
     /// Its reader id.
     reader: ReaderId,
     /// The handle of its participant, if the participant calls in this session.
@@ -377,17 +373,6 @@ impl Follows {
         }
     }
 
-    /// Marks the participant of this inbox as present while the inbox is followed.
-    pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
-        // An inbox that is not followed needs no mark.
-        if self.of(reader).is_some() {
-            self.change(reader, |follow| {
-                follow.handle = Some(handle.clone());
-                follow.is_present = true;
-            });
-        }
-    }
-
     /// Adds a subscription to this inbox, unless too many are followed.
     pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> bool {
         self.change(reader, |follow| {
@@ -414,7 +399,7 @@ impl Follows {
     }
 
     /// The followed inbox, if it is followed.
-    fn of(&self, reader: &ReaderId) -> Option<Follow> {
+    pub(super) fn of(&self, reader: &ReaderId) -> Option<Follow> {
         let list = lock(&self.list);
         list.iter().find(|follow| follow.reader == *reader).cloned()
     }

@@ -14,7 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, future, stream};
 use rmcp::model::ProtocolVersion;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use server_chat::capacity::MAX_WAIT;
 use server_chat::refusal::Refusal;
 use server_storage::lock;
@@ -285,38 +285,33 @@ const KNOWN: [&str; 9] = [
 /// The member with the client's capabilities, in the protocol version without sessions.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// Where clients name experimental capabilities: at `initialize`, and in that member.
+const EXPERIMENTS: [&str; 2] = [
+    "/params/capabilities/experimental",
+    "/params/_meta/io.modelcontextprotocol~1clientCapabilities/experimental",
+];
+
 /// The request without unused parts. Data that is not a JSON object stays as it is: the library
 /// reports the error.
 fn kept(body: Bytes) -> Bytes {
     if body.len() <= SMALL {
         return body;
     }
-    let Ok(Value::Object(mut message)) = serde_json::from_slice(&body) else {
+    let Ok(mut message @ Value::Object(_)) = serde_json::from_slice(&body) else {
         return body;
     };
-    if let Some(Value::Object(params)) = message.get_mut("params") {
-        strip(params);
-    }
-    serde_json::to_vec(&message).map_or(body, Bytes::from)
-}
-
-fn strip(params: &mut Map<String, Value>) {
-    if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+    if let Some(Value::Object(meta)) = message.pointer_mut("/params/_meta") {
         meta.retain(|name, _| KNOWN.contains(&&**name));
-        forget_experiments(meta.get_mut(CAPABILITIES));
     }
-    forget_experiments(params.get_mut("capabilities"));
-}
-
-fn forget_experiments(capabilities: Option<&mut Value>) {
-    if let Some(Value::Object(capabilities)) = capabilities
-        && let Some(Value::Object(experiments)) = capabilities.get_mut("experimental")
-    {
-        experiments.retain(|name, _| name == EVENTS);
-        if let Some(events) = experiments.get_mut(EVENTS) {
-            *events = Value::Object(Map::new());
+    for place in EXPERIMENTS {
+        if let Some(Value::Object(experiments)) = message.pointer_mut(place) {
+            experiments.retain(|name, _| name == EVENTS);
+            for events in experiments.values_mut() {
+                *events = json!({});
+            }
         }
     }
+    serde_json::to_vec(&message).map_or(body, Bytes::from)
 }
 
 /// The part of this request that counts while it is served; none if it opens a session or a stream,

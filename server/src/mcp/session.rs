@@ -9,8 +9,10 @@ use std::time::Duration;
 use chat_core::Address;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionHandle, LocalSessionWorker,
+};
 use rmcp::transport::{Transport, WorkerTransport};
 use server_chat::capacity::{Reservation, Source};
 use server_chat::scope::CallerScope;
@@ -25,13 +27,11 @@ use super::listener::Follows;
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Its id in the library, which is another each time that the session is taken up again: so the
-    /// end of what was before does not end it.
-    pub(super) inner: SessionId,
-    /// The scope of the bearer token's owner, if there was a token.
-    pub(super) owner: Option<Arc<CallerScope>>,
-    /// The source that opened it.
-    pub(super) source: Source,
+    /// The library's session, which is another each time that this one is taken up again: so the
+    /// end of what was before does not end it. On stdio nobody uses it.
+    pub(super) inner: LocalSessionHandle,
+    /// The origin of the request that opened it.
+    pub(super) opener: RequestOrigin,
     /// The address and the source that last used it.
     pub(super) last: Mutex<(Address, Source)>,
     /// The scope of participants that may omit their handles.
@@ -56,14 +56,13 @@ impl Session {
     /// A new session that this caller opens, with its participants in this scope.
     pub(super) fn at(
         scope: Arc<CallerScope>,
-        inner: SessionId,
-        caller: RequestOrigin,
+        inner: LocalSessionHandle,
+        opener: RequestOrigin,
     ) -> Arc<Self> {
         Arc::new(Self {
             inner,
-            owner: caller.token,
-            source: caller.source,
-            last: Mutex::new((caller.address, caller.source)),
+            last: Mutex::new((opener.address, opener.source)),
+            opener,
             scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
@@ -80,6 +79,13 @@ impl Session {
     pub(super) fn enter(self: &Arc<Self>) -> Busy {
         self.busy.fetch_add(1, Ordering::AcqRel);
         Busy(Arc::clone(self))
+    }
+
+    /// Ends the session, which is in no table any more. Its resources are freed soon.
+    pub(super) async fn end(&self) {
+        self.ended.cancel();
+        // One whose tasks have ended already needs no end.
+        let _ = self.inner.close().await;
     }
 
     /// The time since its last use.
@@ -163,10 +169,15 @@ impl Transport<RoleServer> for PooledTransport {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::transport::streamable_http_server::session::local::{
+        SessionConfig, create_local_session,
+    };
+
     use super::*;
 
     fn session() -> Arc<Session> {
-        Session::at(Arc::default(), "".into(), RequestOrigin::default())
+        let (inner, _) = create_local_session("", SessionConfig::default());
+        Session::at(Arc::default(), inner, RequestOrigin::default())
     }
 
     #[tokio::test(start_paused = true)]

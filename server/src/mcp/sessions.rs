@@ -29,8 +29,9 @@ use rmcp::model::{
     InitializeRequestParams, JsonObject, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage,
     ServerResult,
 };
+use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError,
+    self, EventId, SessionConfig, create_local_session,
 };
 use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore,
@@ -66,7 +67,6 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 
 /// All sessions of a realm.
 pub(super) struct Sessions {
-    inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, Arc<Session>>>,
     /// The sessions that their clients ended, the last ones at the end. They are not taken up again.
     ended: Mutex<VecDeque<SessionId>>,
@@ -88,8 +88,8 @@ pub(super) enum SessionError {
     #[error("there is no such session; initialize a new one")]
     Unknown,
     /// An error of the library.
-    #[error(transparent)]
-    Library(#[from] LocalSessionManagerError),
+    #[error("Session error: {0}")]
+    Library(#[from] local::SessionError),
 }
 
 /// The sessions of all realms of a process: their places are shared, and so are the processors that
@@ -112,9 +112,8 @@ impl Default for SessionTables {
 }
 
 impl SessionTables {
-    /// Removes the longest idle session of this source from its table, and returns both. Sessions in
-    /// use are passed over.
-    fn take_idlest(&self, source: Source) -> Option<(Arc<Sessions>, Arc<Session>)> {
+    /// Removes the longest idle session of this source from its table. Sessions in use are passed over.
+    fn take_idlest(&self, source: Source) -> Option<Arc<Session>> {
         // Another call does not find the same one meanwhile.
         let tables = lock(&self.tables);
         let tables = tables.iter().filter_map(Weak::upgrade);
@@ -123,8 +122,7 @@ impl SessionTables {
             Some((idle, id, table))
         });
         let (_, id, table) = idle.max_by_key(|(idle, ..)| *idle)?;
-        let session = lock(&table.known).remove(&id)?;
-        Some((table, session))
+        lock(&table.known).remove(&id)
     }
 }
 
@@ -134,11 +132,7 @@ type Known<T> = Result<T, SessionError>;
 impl Sessions {
     /// The sessions of a realm, none yet. A task ends those that expire.
     pub(super) fn start(service: Service, options: &Arc<McpOptions>) -> Arc<Self> {
-        let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = None;
-        inner.session_config.sse_retry = None;
         let sessions = Arc::new(Self {
-            inner,
             known: Mutex::default(),
             ended: Mutex::default(),
             taking_up: Turns::default(),
@@ -182,10 +176,10 @@ impl Sessions {
                 Full::Source { .. } => source,
                 Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
             };
-            let Some((table, session)) = self.options.sessions.take_idlest(whose) else {
+            let Some(session) = self.options.sessions.take_idlest(whose) else {
                 return Err(full.into());
             };
-            table.end(&session).await;
+            session.end().await;
             // Another opening may take the place, which then needs no other session to end.
             if timeout_at(until, session.over.cancelled()).await.is_err() {
                 return Err(full.into());
@@ -196,25 +190,18 @@ impl Sessions {
     /// The longest idle session of this source, with that time. Sessions in use are passed over.
     fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
         let known = lock(&self.known);
-        let of_source = known.iter().filter(|(_, one)| one.source == source);
+        let of_source = known.iter();
+        let of_source = of_source.filter(|(_, one)| one.opener.source == source);
         let idle = of_source.map(|(id, one)| (one.idle(), id));
         let idlest = idle.filter(|(idle, _)| !idle.is_zero());
         let (idle, id) = idlest.max_by_key(|(idle, _)| *idle)?;
         Some((idle, Arc::clone(id)))
     }
 
-    /// Ends a session that was removed from the table. Its resources are freed soon.
-    async fn end(&self, session: &Session) {
-        session.ended.cancel();
-        if let Err(error) = self.inner.close_session(&session.inner).await {
-            tracing::warn!(%error, "a session did not end");
-        }
-    }
-
     /// Ends a session in the table.
     async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
         let session = lock(&self.known).remove(id)?;
-        self.end(&session).await;
+        session.end().await;
         Some(session)
     }
 
@@ -224,17 +211,18 @@ impl Sessions {
         let caller = opening.caller.clone();
         let place = opening.granted(self.place(caller.source).await)?;
         // Until it is answered. The semaphore is never closed.
-        if let Ok(turn) = Arc::clone(&self.options.sessions.openings)
-            .acquire_owned()
-            .await
-        {
-            *lock(&opening.turn) = Some(turn);
-        }
-        let (inner, transport) = self.inner.create_session().await?;
+        let openings = Arc::clone(&self.options.sessions.openings);
+        let turn = openings.acquire_owned().await;
+        *lock(&opening.turn) = turn.ok();
+        let mut config = SessionConfig::default();
+        config.keep_alive = None;
+        config.sse_retry = None;
+        // The library only logs its id.
+        let (inner, worker) = create_local_session("", config);
         let scope = Arc::new(CallerScope::with_id(&format!("session {id}")));
         let session = Session::at(scope, inner, caller);
         let transport = PooledTransport {
-            inner: transport,
+            inner: WorkerTransport::spawn(worker),
             _place: (place, session.over.clone().drop_guard()),
         };
         lock(&self.known).insert(Arc::clone(id), Arc::clone(&session));
@@ -252,16 +240,15 @@ impl Sessions {
         let Ok(session) = self.find(id) else {
             return false;
         };
-        match (&session.owner, caller(request).token) {
-            (Some(owner), Some(caller)) => owner.id() != caller.id(),
-            (owner, caller) => owner.is_some() != caller.is_some(),
-        }
+        let owner = |origin: &RequestOrigin| origin.token.as_ref().map(|scope| scope.id());
+        owner(&session.opener) != owner(&caller(request))
     }
 
     /// The sessions that were unused for this long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
         let is_over = |one: &Session| {
-            let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
+            let owner = one.opener.token.as_ref();
+            let revoked = owner.is_some_and(|scope| !scope.is_open());
             revoked || one.idle() >= limit
         };
         let known = lock(&self.known);
@@ -333,7 +320,7 @@ impl Sessions {
     /// the client had subscribed to them: whether it had is not known, and a hint too many does no
     /// harm.
     async fn follow_again(&self, session: &Session) {
-        let mut origin = Opening::current().caller.clone();
+        let mut origin = session.opener.clone();
         origin.scope = Some(Arc::clone(&session.scope));
         self.service.take_up(&session.scope, origin.address).await;
         let mut handles = session.scope.handles();
@@ -402,10 +389,7 @@ impl SessionManager for Sessions {
         {
             session.follows.take_events();
         }
-        let answer = self
-            .inner
-            .initialize_session(&session.inner, message)
-            .await?;
+        let answer = session.inner.initialize(message).await?;
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(agreed) = &response.result
         {
@@ -459,19 +443,22 @@ impl SessionManager for Sessions {
         let busy = session.enter();
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
-        let inner = self.inner.create_stream(&session.inner, message).await?;
+        let answers = session.inner.establish_request_wise_channel().await?;
+        let request = answers.http_request_id;
+        session.inner.push_message(message, request).await?;
         // Dropped before the end of the stream, the guard cancels.
         let end = tokio_stream::once(connection.drop_guard()).filter_map(|guard| {
             guard.disarm();
             None
         });
-        Ok(holding(inner.chain(end), busy))
+        let answers = ReceiverStream::new(answers.inner);
+        Ok(holding(answers.chain(end), busy))
     }
 
     async fn accept_message(&self, id: &SessionId, mut message: ClientJsonRpcMessage) -> Known<()> {
         let session = self.mark(id, &mut message)?;
         let _busy = session.enter();
-        self.inner.accept_message(&session.inner, message).await?;
+        session.inner.push_message(message, None).await?;
         if !session.ready.is_cancelled() {
             session.ready.cancel();
             lock(&Opening::current().taking_up).take();
@@ -488,8 +475,8 @@ impl SessionManager for Sessions {
             return Ok(pushes);
         }
         let session = self.find(id)?;
-        let said = self.inner.create_standalone_stream(&session.inner).await?;
-        let said = said.map(|mut said| {
+        let said = session.inner.establish_common_channel().await?;
+        let said = ReceiverStream::new(said.inner).map(|mut said| {
             // Their ids would look like the listener's.
             said.event_id = None;
             said
@@ -509,8 +496,10 @@ impl SessionManager for Sessions {
         }
         let session = self.find(id)?;
         let busy = session.enter();
-        let inner = self.inner.resume(&session.inner, last_event_id).await?;
-        Ok(holding(inner, busy))
+        let after = last_event_id.parse::<EventId>();
+        let after = after.map_err(local::SessionError::from)?;
+        let rest = session.inner.resume(after).await?;
+        Ok(holding(ReceiverStream::new(rest.inner), busy))
     }
 }
 
@@ -529,10 +518,9 @@ const UNSIGNED: usize = 1 + 22;
 impl Sessions {
     /// An id for the session that this request opens.
     fn draw_id(&self, opening: &Opening) -> Result<SessionId, getrandom::Error> {
-        let kind = if opening.takes_events {
-            TAKES_EVENTS
-        } else {
-            TAKES_NONE
+        let kind = match opening.takes_events {
+            true => TAKES_EVENTS,
+            false => TAKES_NONE,
         };
         let unsigned = format!("{kind}{}", Secrets::random_text()?);
         Ok(self.signed(&unsigned, opening).into())
@@ -541,10 +529,8 @@ impl Sessions {
     fn signed(&self, unsigned: &str, opening: &Opening) -> String {
         let owner = opening.caller.token.as_ref().and_then(|scope| scope.id());
         let owner = owner.as_deref().unwrap_or_default();
-        format!(
-            "{unsigned}{}",
-            self.service.secrets().session_signature(unsigned, owner)
-        )
+        let signature = self.service.secrets().session_signature(unsigned, owner);
+        format!("{unsigned}{signature}")
     }
 
     /// Whether this is the id of a session of the caller, which its client did not end.

@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -20,7 +20,6 @@ use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
-use server_chat::identity::Handle;
 use server_chat::render_text;
 use server_settings::os_error::without_number;
 use sse_stream::{Sse, SseStream};
@@ -74,19 +73,15 @@ impl ClientProgress {
 
     /// Passes on a notification of the server, under the client's own token. Others are left out.
     pub(super) async fn pass(&self, message: &Value) {
-        if message["method"] != "notifications/progress" {
-            return;
-        }
         let params = &message["params"];
-        let Some(done) = params["progress"].as_f64() else {
-            return;
-        };
-        let mut said = ProgressNotificationParam::new(self.token.clone(), done);
-        if let Some(words) = params["message"].as_str() {
-            said = said.with_message(words);
+        if message["method"] == "notifications/progress"
+            && let Some(done) = params["progress"].as_f64()
+        {
+            let mut said = ProgressNotificationParam::new(self.token.clone(), done);
+            said.message = params["message"].as_str().map(ToOwned::to_owned);
+            // A client that is gone ends the call.
+            let _ = self.peer.notify_progress(said).await;
         }
-        // A client that is gone ends the call.
-        let _ = self.peer.notify_progress(said).await;
     }
 }
 
@@ -96,7 +91,6 @@ pub struct Upstream {
     client: Client<HttpConnector, Body>,
     /// Its address: the scheme, host and port, and the path of a realm.
     pub base: String,
-    host: HeaderValue,
     bearer: Option<HeaderValue>,
 }
 
@@ -178,21 +172,16 @@ impl Upstream {
         let path = uri.path().trim_end_matches('/');
         // The address that MCP clients are given names the same realm.
         let path = path.strip_suffix("/mcp").unwrap_or(path);
-        let bearer = token.map(|token| HeaderValue::from_str(&format!("Bearer {token}")));
-        let mut bearer = bearer
+        let bearer = token.map(|token| secret(&format!("Bearer {token}")));
+        let bearer = bearer
             .transpose()
             .map_err(|_| wrong("its token has characters that no header takes"))?;
-        if let Some(bearer) = &mut bearer {
-            bearer.set_sensitive(true);
-        }
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT));
         Ok(Self {
             client: Client::builder(TokioExecutor::new()).build(connector),
             base: format!("http://{authority}{path}"),
-            host: HeaderValue::from_str(authority.as_str())
-                .map_err(|_| wrong("its host cannot be read"))?,
             bearer,
         })
     }
@@ -220,8 +209,7 @@ impl Upstream {
     fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("{}{path}", self.base))
-            .header(HOST, self.host.clone());
+            .uri(format!("{}{path}", self.base));
         if let Some(bearer) = &self.bearer {
             request = request.header(AUTHORIZATION, bearer.clone());
         }
@@ -360,9 +348,11 @@ impl Upstream {
         after: Option<&str>,
     ) -> Result<Events, UpstreamError> {
         let request = match what {
-            FollowedInbox::Own(handle) => self
-                .request(Method::GET, "/events")
-                .header(HANDLE_HEADER, self.secret(handle)?),
+            FollowedInbox::Own(handle) => {
+                let handle = secret(handle.expose()).map_err(|error| self.strange(&error))?;
+                let request = self.request(Method::GET, "/events");
+                request.header(HANDLE_HEADER, handle)
+            }
             FollowedInbox::Subscribed(reader) => {
                 let path = format!("/events?reader={}", reader.expose());
                 self.request(Method::GET, &path)
@@ -383,14 +373,13 @@ impl Upstream {
             code: None,
         })
     }
+}
 
-    /// A handle as a header.
-    fn secret(&self, handle: &Handle) -> Result<HeaderValue, UpstreamError> {
-        let secret = HeaderValue::from_str(handle.expose());
-        let mut secret = secret.map_err(|error| self.strange(&error))?;
-        secret.set_sensitive(true);
-        Ok(secret)
-    }
+/// A header that no log shows.
+fn secret(text: &str) -> Result<HeaderValue, InvalidHeaderValue> {
+    let mut secret = HeaderValue::from_str(text)?;
+    secret.set_sensitive(true);
+    Ok(secret)
 }
 
 /// How long the server may wait before it answers a call with these arguments.
@@ -403,10 +392,10 @@ fn wait(arguments: &Value) -> Duration {
 
 /// The events of an answer. One that is too large ends them with an error.
 fn events_of(response: Response<Incoming>) -> Events {
-    let mut sizes = Sizes::new(MAX_ANSWER_BYTES);
+    let mut sizes = Sizes::default();
     let bytes = response.into_body().into_data_stream().map(move |bytes| {
         let bytes: Bytes = bytes.map_err(io::Error::other)?;
-        match sizes.has_short_events(&bytes) {
+        match sizes.has_short_events(&bytes, MAX_ANSWER_BYTES) {
             true => Ok(bytes),
             false => {
                 let why = format!("an event has more than {MAX_ANSWER_BYTES} bytes");
@@ -418,40 +407,27 @@ fn events_of(response: Response<Incoming>) -> Events {
 }
 
 /// The sizes of the events in bytes that come in pieces.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Sizes {
-    most: usize,
-    /// The size of the incomplete event.
+    /// The size of the incomplete event, and of its incomplete line.
     event: usize,
-    /// Whether the line is empty so far.
-    is_blank: bool,
+    line: usize,
 }
 
 impl Sizes {
-    const fn new(most: usize) -> Self {
-        Self {
-            most,
-            event: 0,
-            is_blank: true,
-        }
-    }
-
-    /// Whether all events are short enough after these bytes. A blank line ends an event (HTML
+    /// Whether no event has more than `most` bytes after these. A blank line ends an event (HTML
     /// Living Standard, 9.2).
-    fn has_short_events(&mut self, bytes: &[u8]) -> bool {
-        for byte in bytes {
+    fn has_short_events(&mut self, bytes: &[u8], most: usize) -> bool {
+        bytes.iter().all(|byte| {
             self.event += 1;
             match byte {
-                b'\n' if self.is_blank => self.event = 0,
-                b'\n' => self.is_blank = true,
+                b'\n' if self.line == 0 => self.event = 0,
+                b'\n' => self.line = 0,
                 b'\r' => {}
-                _ => self.is_blank = false,
+                _ => self.line += 1,
             }
-            if self.event > self.most {
-                return false;
-            }
-        }
-        true
+            self.event <= most
+        })
     }
 }
 
@@ -552,13 +528,13 @@ mod tests {
 
     #[test]
     fn an_event_is_counted_up_to_its_blank_line() {
-        let mut body = Sizes::new(10);
+        let mut body = Sizes::default();
+        let mut is_short = |bytes: &[u8]| body.has_short_events(bytes, 10);
         for _ in 0..3 {
-            assert!(body.has_short_events(b"data: 1\r\n\r\n"));
-            assert!(body.has_short_events(b"a\nb\n") && body.has_short_events(b"\n"));
+            assert!(is_short(b"data: 1\r\n\r\n"));
+            assert!(is_short(b"a\nb\n") && is_short(b"\n"));
         }
-        assert!(body.has_short_events(b"12345\n1234") && !body.has_short_events(b"5"));
-        let mut line = Sizes::new(10);
-        assert!(!line.has_short_events(&[b'x'; 11]));
+        assert!(is_short(b"12345\n1234") && !is_short(b"5"));
+        assert!(!Sizes::default().has_short_events(&[b'x'; 11], 10));
     }
 }

@@ -16,7 +16,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use chat_core::Position;
+use chat_core::{Position, Time};
 use chat_journal::{BundleWriter, Checkpoint, Origin, Snapshot};
 use rusqlite::Row;
 use rusqlite::backup::Backup;
@@ -319,32 +319,33 @@ const FORMAT: u32 = 1;
 const NO_HISTORY: &str = "there is no history yet; a server that starts with this folder makes it";
 
 /// The kinds of lines: the name, the query, what fails at a damaged row, and the end of the query. A
-/// column `…at` is an instant; `room` and `user` become ids.
+/// column `…at` is an instant.
 const KINDS: [[&str; 4]; 4] = [
     [
         "room",
-        "SELECT room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
+        "SELECT 'room_' || room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
         history::ROOM,
         "ORDER BY room",
     ],
     [
         "participant",
-        "SELECT user AS user_id, chosen_id, name AS display_name,
+        "SELECT coalesce(chosen_id, 'user_' || user) AS user_id, name AS display_name,
              min(from_position) AS position, min(from_at) AS at FROM memberships",
         history::MEMBERSHIP,
         "GROUP BY user, chosen_id, name ORDER BY position, user",
     ],
     [
         "membership",
-        "SELECT user AS user_id, chosen_id, room AS room_id, from_seq, from_position,
-             from_at, to_seq, to_position, to_at FROM memberships",
+        "SELECT coalesce(chosen_id, 'user_' || user) AS user_id, 'room_' || room AS room_id,
+             from_seq, from_position, from_at, to_seq, to_position, to_at FROM memberships",
         history::MEMBERSHIP,
         "ORDER BY from_position, id",
     ],
     [
         "message",
-        "SELECT id AS position, room AS room_id, seq AS room_seq, at, user AS user_id,
-             chosen_id, name AS display_name, epoch, text AS message FROM messages",
+        "SELECT id AS position, 'room_' || room AS room_id, seq AS room_seq, at,
+             coalesce(chosen_id, 'user_' || user) AS user_id, name AS display_name, epoch,
+             text AS message FROM messages",
         history::MESSAGE,
         "ORDER BY id",
     ],
@@ -396,34 +397,19 @@ pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
 fn line(kind: &str, names: &[String], row: &Row<'_>) -> rusqlite::Result<Value> {
     let mut line = Map::new();
     line.insert("kind".into(), kind.into());
-    let chosen = names.iter().position(|name| name == "chosen_id");
-    let chosen = chosen.map(|index| row.get::<_, Option<String>>(index));
-    let chosen = chosen.transpose()?.flatten();
     for (index, name) in names.iter().enumerate() {
         let value = match row.get_ref(index)? {
-            _ if name == "chosen_id" => continue,
             ValueRef::Null => Value::Null,
-            ValueRef::Integer(number) => integer(name, number, chosen.as_deref()),
+            ValueRef::Integer(micros) if name == "at" || name.ends_with("_at") => {
+                timestamp(Time(u64::try_from(micros).unwrap_or(0))).into()
+            }
+            ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
             ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
         };
         line.insert(name.clone(), value);
     }
     Ok(line.into())
-}
-
-fn integer(name: &str, number: i64, chosen: Option<&str>) -> Value {
-    match name {
-        "room_id" => format!("room_{number}").into(),
-        "user_id" => chosen
-            .map_or_else(|| format!("user_{number}"), Into::into)
-            .into(),
-        name if name == "at" || name.ends_with("_at") => {
-            let micros = u64::try_from(number).unwrap_or(0);
-            timestamp(chat_core::Time(micros)).into()
-        }
-        _ => number.into(),
-    }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
 const SILENT: &str = "rmcp";
 
 /// The target of the line that says where the server is. It is written at every level.
-const START: &str = "talking_stick::start";
+pub(crate) const START: &str = "talking_stick::start";
 
 /// The filter for this level.
 #[must_use]
@@ -77,11 +77,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
         // The process ends with this thread.
         STDERR.flush_last();
     }
-}
-
-/// Logs where the server is, and where its data is.
-pub(crate) fn announce(address: &str, data: &str) {
-    tracing::info!(target: START, address, data, "talking-stick listens");
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-use crate::serve::ACCESS_LOG;
+use crate::guard::ACCESS_LOG;
 
 /// How the targets of our own crates begin. Other libraries log what passes through them at the levels below
 /// `info`: messages, handles, the secrets of connections. So they are heard from `info` on.

@@ -494,7 +494,7 @@ impl Known {
     /// Whether the token is of one realm.
     fn is_bound(&self) -> bool {
         let mut owners = self.caller.iter().chain(&self.operator);
-        owners.any(Token::is_bound)
+        owners.any(|token| token.realm.is_some())
     }
 
     /// These owners, without those whose tokens have become invalid.

@@ -321,7 +321,7 @@ fn guard_options(
 ) -> Result<GuardOptions, ServeError> {
     let read = |path: &Option<PathBuf>| {
         let of = (Arc::clone(&realm.name), Arc::clone(names));
-        let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
+        let file = path.as_deref().map(|path| TokenFile::read(path, of));
         file.transpose().map(|file| file.map(Arc::new))
     };
     let journal = settings.journal.as_ref();

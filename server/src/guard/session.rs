@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::http_error::{Fault, HttpError, json};
 use super::tokens::{Hash, Token, TokenFile};
+use crate::headers::listed;
 use super::{Known, LOG, bearer, is_over_tls};
 
 /// The cookie's name without TLS.
@@ -260,14 +261,10 @@ impl PageSessions {
     /// The value of the page's cookie. If there are two, the one that only this host can have set.
     fn kept<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let named = |name: &str| {
-            let values = headers.get_all(COOKIE).iter();
-            values
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|pairs| pairs.split(';'))
-                .find_map(|pair| {
-                    let named = pair.trim().strip_prefix(name)?;
-                    named.strip_prefix(self.suffix.as_str())?.strip_prefix('=')
-                })
+            listed(headers, COOKIE, ';').find_map(|pair| {
+                let named = pair.strip_prefix(name)?;
+                named.strip_prefix(self.suffix.as_str())?.strip_prefix('=')
+            })
         };
         named(HOST_NAME).or_else(|| named(NAME))
     }

@@ -26,6 +26,7 @@ use super::chat::origin;
 use super::older::{self, Older};
 use super::{Http, Served, invalid};
 use crate::guard::HttpError;
+use crate::headers::{is_of_type, listed};
 
 /// The header in which a reconnecting reader names its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -111,13 +112,7 @@ async fn whose(
 
 /// Whether the Accept header explicitly names events.
 fn asks_for_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter();
-    let accepted = accepted.filter_map(|value| value.to_str().ok());
-    let kinds = accepted.flat_map(|kinds| kinds.split(','));
-    let essence = |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_owned();
-    kinds
-        .map(essence)
-        .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
+    listed(headers, ACCEPT, ',').any(|kind| is_of_type(kind, "text/event-stream"))
 }
 
 fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, HttpError> {

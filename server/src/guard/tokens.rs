@@ -506,10 +506,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
 pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Error>> {
     // In a line, a name with `#` or a space would be something else.
     check_name(name)?;
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret)
+    let token = secret()
         .map_err(|error| format!("the machine has no randomness to make a token of: {error}"))?;
-    let token = URL_SAFE_NO_PAD.encode(secret);
     let hash = Sha256::digest(token.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let line = format!("{name} {hash}\n");
@@ -520,6 +518,13 @@ pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Erro
         }
         None => Ok(format!("{token}\n{line}")),
     }
+}
+
+/// A random text.
+pub(super) fn secret() -> Result<String, getrandom::Error> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)?;
+    Ok(URL_SAFE_NO_PAD.encode(secret))
 }
 
 fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {

@@ -26,7 +26,7 @@ use server_chat::view::View;
 use server_chat::wire::{User, past, timestamp};
 
 use super::chat::{PostedCall, ok};
-use super::views::{Part, look, part, room, shown};
+use super::views::{Part, look, page, part, room, shown};
 use super::{Http, Served};
 use crate::guard::{Fault, HttpError, Operator};
 
@@ -39,7 +39,7 @@ const CONTEXT: usize = 20;
 /// How long figures are cached: some of them need a walk over the whole state.
 const KEPT: Duration = Duration::from_secs(5);
 
-async fn overview(_: Operator, State(http): State<Http>) -> Response {
+async fn overview(_: Operator, State(http): State<Http>) -> Served {
     let made = look(&http, |node| {
         let counts = node.hub().counts();
         let counters = node.hub().counters();
@@ -99,20 +99,13 @@ async fn listed(
     let now = http.service.node().now();
     let part = part(query.as_deref(), LISTED)?;
     let view = look(&http, move |node| list(node.hub(), &part, now)).await;
-    Ok(shown(&http, view))
+    shown(&http, view)
 }
 
 fn participants(hub: &Hub, part: &Part, _: Time) -> Value {
     let found = hub.participants(part.after.as_deref(), part.limit);
-    let shown = found.map(|view| (participant(hub, &view), view.who.name.to_string()));
+    let shown = found.map(|view| (Some(participant(hub, &view)), view.who.name.to_string()));
     page("participants", shown, part)
-}
-
-/// A page with these items, each with its place, and the place after which the next page begins.
-fn page(name: &str, items: impl Iterator<Item = (Value, String)>, part: &Part) -> Value {
-    let (shown, places): (Vec<_>, Vec<_>) = items.unzip();
-    let next = places.last().filter(|_| shown.len() >= part.limit);
-    json!({ name: shown, "next": next })
 }
 
 fn participant(hub: &Hub, view: &ParticipantView) -> Value {
@@ -136,7 +129,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
 
 fn rooms(hub: &Hub, part: &Part, now: Time) -> Value {
     let found = hub.named_rooms(part.after.as_deref(), part.limit);
-    let shown = found.map(|view| (room(hub, &view, now), view.name.to_string()));
+    let shown = found.map(|view| (Some(room(hub, &view, now)), view.name.to_string()));
     page("rooms", shown, part)
 }
 
@@ -180,7 +173,7 @@ async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuer
     });
     match found.await {
         Some(None) => Err(Refusal::from(Reject::UserNotFound).into()),
-        view => Ok(shown(&http, view.flatten().map(Into::into))),
+        view => shown(&http, view.flatten().map(Into::into)),
     }
 }
 
@@ -197,7 +190,7 @@ fn said_in(hub: &Hub, user: UserId, room: RoomId) -> Value {
 fn bans(hub: &Hub, part: &Part, _: Time) -> Value {
     let after = part.after.as_deref().map(place_of);
     let found = hub.kept(after.as_ref()).take(part.limit);
-    let shown = found.map(|(place, kept, ban)| (banned(&kept, ban), shown_place(&place)));
+    let shown = found.map(|(place, kept, ban)| (Some(banned(&kept, ban)), shown_place(&place)));
     page("bans", shown, part)
 }
 

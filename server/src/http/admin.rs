@@ -269,40 +269,30 @@ const MUTED_USER: &str = "say whom: by `user_id`, or by `name`; for an address, 
 /// The most characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
-/// An act of operators.
-#[derive(Clone, Copy)]
-enum Deed {
-    Mute,
-    Unmute,
-    Kick,
-    Close,
-    Ban,
-    Unban,
+chat_core::listed! {
+    /// An act of operators, with the name of its route.
+    Deed {
+        Mute "mute",
+        Unmute "unmute",
+        Kick "kick",
+        Close "close",
+        Ban "ban",
+        Unban "unban",
+    }
 }
 
 /// The routes of all acts.
 fn act_routes() -> Router<Http> {
-    let acts = [
-        ("mute", Deed::Mute),
-        ("unmute", Deed::Unmute),
-        ("kick", Deed::Kick),
-        ("close", Deed::Close),
-        ("ban", Deed::Ban),
-        ("unban", Deed::Unban),
-    ];
-    let mut routes = Router::new();
-    for (name, deed) in acts {
-        let serve = move |operator, http, posted| deed.perform(name, operator, http, posted);
-        routes = routes.route(&format!("/{name}"), post(serve));
-    }
-    routes
+    Deed::ALL.iter().fold(Router::new(), |routes, deed| {
+        let serve = move |operator, http, posted| deed.perform(operator, http, posted);
+        routes.route(&format!("/{}", deed.name()), post(serve))
+    })
 }
 
 impl Deed {
     /// Performs the act, and logs it: the operator, the action, its subject, and the operator's reason.
     async fn perform(
         self,
-        what: &'static str,
         Operator(operator): Operator,
         State(http): State<Http>,
         posted: PostedCall,
@@ -334,7 +324,7 @@ impl Deed {
                 (refused, "an operator's act is refused")
             }
         };
-        let status = answer.status().as_u16();
+        let (what, status) = (self.name(), answer.status().as_u16());
         tracing::info!(target: LOG, %operator, what, whom, why, status, "{told}");
         answer
     }
@@ -402,15 +392,12 @@ async fn operate(
             Ok(json!({ "success": true, "lifted": found }))
         }
         Ok(_) => Ok(json!({ "success": true })),
-        Err(reject) => {
-            let is_elsewhere = matches!(reject, Reject::NotInRoom);
-            let mut refusal = Refusal::from(reject);
-            if is_elsewhere {
-                // The sentence of the core is for the participant.
-                refusal.message = "That participant is not in that room".into();
-            }
-            Err(refusal)
-        }
+        // The sentence of the core is for the participant.
+        Err(reject @ Reject::NotInRoom) => Err(Refusal {
+            message: "That participant is not in that room".into(),
+            ..reject.into()
+        }),
+        Err(reject) => Err(reject.into()),
     }
 }
 

@@ -49,7 +49,6 @@ const FILES: &[File] = files! {
     "/style.css" STYLE
     "/icon.svg" IMAGE
     "/app.js" SCRIPT
-    "/page/token.js" SCRIPT
     "/page/field.js" SCRIPT
     "/page/home.js" SCRIPT
     "/page/kept.js" SCRIPT

@@ -1,7 +1,6 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
-import { endSession, giveToken } from '/page/token.js';
-import { Refused, UNKNOWN, ask } from '/page/server.js';
+import { Refused, UNKNOWN, ask, endSession, giveToken } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
 // The lists, each with its source.

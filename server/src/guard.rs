@@ -2,8 +2,7 @@
 //!
 //! In this order: the requested host, the page and the site that the request comes from, the bearer
 //! token, the rate of its source, the size and pace of its body. A request that passes carries a
-//! [`RequestOrigin`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
-//! by these.
+//! [`RequestOrigin`], by which tools, pages and MCP identify the caller, and the tokens that it has.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
 //! address: X-Forwarded-For is not read, because any client could forge it. There the proxy must
@@ -37,7 +36,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{ConnectInfo, DefaultBodyLimit, MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{
     AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
@@ -106,9 +105,20 @@ pub fn max_body(config: &Config) -> usize {
 /// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The name of the calling operator. Requests of others carry none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operator(pub Arc<str>);
+/// The name of the calling operator. A request of somebody else is refused.
+#[derive(Debug)]
+pub(crate) struct Operator(pub(crate) Arc<str>);
+
+impl<S: Sync> FromRequestParts<S> for Operator {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(head: &mut request::Parts, _: &S) -> Result<Self, HttpError> {
+        let known = head.extensions.get::<Known>();
+        let operator = known.and_then(|known| known.operator.as_ref());
+        let name = operator.map(|operator| Arc::clone(&operator.name));
+        name.map(Self).ok_or_else(|| Fault::OperatorRequired.into())
+    }
+}
 
 /// A request that names no realm, so that its answer may concern the whole process.
 #[derive(Clone, Copy, Debug)]
@@ -245,10 +255,8 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
         }
         Err(fault) => guard.refuse(fault, peer),
     };
-    let nosniff = HeaderValue::from_static("nosniff");
-    response
-        .headers_mut()
-        .insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let (status, took) = (response.status().as_u16(), began.elapsed());
     let metrics = guard.service.node().metrics();
     metrics.took(Row::HttpRequestSeconds, &route, took);
@@ -322,10 +330,6 @@ impl Guard {
             token: scope,
             ..RequestOrigin::default()
         });
-        if let Some(operator) = &known.operator {
-            let name = Arc::clone(&operator.name);
-            head.extensions.insert(Operator(name));
-        }
         if known.is_bound() {
             // Its cookie names no realm, and is of one.
             head.extensions.remove::<NoRealmNamed>();

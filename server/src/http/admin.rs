@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, RawQuery, State};
-use axum::http::request::Parts;
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
@@ -28,7 +27,7 @@ use server_chat::wire::{User, past, timestamp};
 use super::chat::{PostedCall, ok};
 use super::views::{Part, look, page, part, room, shown};
 use super::{Http, Served};
-use crate::guard::{Fault, HttpError, Operator};
+use crate::guard::{HttpError, Operator};
 
 /// The most items of a list in one answer.
 const LISTED: usize = 500;
@@ -245,16 +244,6 @@ fn place_of(text: &str) -> MeasurePlace {
 
 fn shown_address(address: Address) -> String {
     format!("{:016x}", address.0)
-}
-
-/// Rejects all requests except those of operators.
-impl<S: Sync> FromRequestParts<S> for Operator {
-    type Rejection = HttpError;
-
-    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, HttpError> {
-        let operator = head.extensions.get::<Self>().cloned();
-        operator.ok_or_else(|| Fault::OperatorRequired.into())
-    }
 }
 
 /// The log target of operators' actions.

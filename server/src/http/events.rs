@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
-use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use chat_core::{Reader, Seq};
 use futures_util::{StreamExt as _, stream};
@@ -203,7 +203,6 @@ fn reading(
 
 fn response(body: Body) -> Response {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::OK;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

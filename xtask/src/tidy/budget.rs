@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1420),
     ("core/journal", 950),
     ("core/types", 1700),
-    ("server", 12970),
+    ("server", 12760),
     ("server/chat", 6430),
     ("server/nats", 1090),
     ("server/settings", 1290),

@@ -7,14 +7,12 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use server_chat::driver::EventStream;
 use server_chat::identity::Handle;
 use server_chat::refusal::Refusal;
-use server_chat::scope::CallerScope;
 use server_chat::service::{RequestOrigin, Service};
 use server_chat::tools::Tool;
 
@@ -54,12 +52,11 @@ const BETWEEN_ROUNDS: u32 = 4;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum DemoError {
-    #[error("{who} could not {tool}: {message}")]
+    #[error("{who} could not {tool}: {}", .refusal.message)]
     Refused {
         who: String,
         tool: Tool,
-        code: &'static str,
-        message: String,
+        refusal: Refusal,
     },
     #[error(
         "cannot show the conversation: {}",
@@ -225,7 +222,10 @@ impl<'a, W: Write> Demo<'a, W> {
         }
         let [first, second] = rooms;
         if first == second && !first.is_null() {
-            return self.talk(agents, &first).await;
+            for (turn, words) in CHANCE.into_iter().enumerate() {
+                self.send(&agents[turn % 2], &first, words).await?;
+            }
+            return Ok(());
         }
         let [cleo, dan] = agents;
         tokio::try_join!(self.accompany(cleo, first), self.accompany(dan, second))?;
@@ -250,14 +250,6 @@ impl<'a, W: Write> Demo<'a, W> {
         let ask = json!({ "room_id": room, "message": words });
         agent.call(Tool::SendMessage, ask).await?;
         self.show(&agent.name, &format!("send_message “{words}”"))
-    }
-
-    /// The two agents talk with each other.
-    async fn talk(&self, agents: &[Agent; 2], room: &Value) -> Result<(), DemoError> {
-        for (turn, words) in CHANCE.into_iter().enumerate() {
-            self.send(&agents[turn % 2], room, words).await?;
-        }
-        Ok(())
     }
 
     /// The agent talks with the visitor in this room, or with the next one, until one of them has
@@ -355,10 +347,7 @@ impl Agent {
         Self {
             name: name.into(),
             service: service.clone(),
-            origin: RequestOrigin {
-                scope: Some(Arc::new(CallerScope::default())),
-                ..RequestOrigin::default()
-            },
+            origin: RequestOrigin::default(),
             present: None,
             cursor: 0,
             unseen: VecDeque::new(),
@@ -370,17 +359,13 @@ impl Agent {
         let outcome = self.service.perform(tool, arguments, &self.origin).await;
         match &outcome.result {
             Ok(_) => Ok(outcome.json()),
-            Err(refusal) => Err(self.refused(tool, refusal)),
+            Err(refusal) => Err(self.refused(tool, refusal.clone())),
         }
     }
 
-    fn refused(&self, tool: Tool, refusal: &Refusal) -> DemoError {
-        DemoError::Refused {
-            who: self.name.clone(),
-            tool,
-            code: refusal.code,
-            message: refusal.message.clone(),
-        }
+    fn refused(&self, tool: Tool, refusal: Refusal) -> DemoError {
+        let who = self.name.clone();
+        DemoError::Refused { who, tool, refusal }
     }
 
     /// Registers under its name, which this argument takes, and stays present. If the name is taken,
@@ -390,23 +375,24 @@ impl Agent {
         let mut number = 1;
         let arrived = loop {
             match self.call(tool, json!({ argument: self.name })).await {
-                Err(DemoError::Refused {
-                    code: "name_taken" | "name_not_allowed",
-                    ..
-                }) if number < MAX_NAMES => {
+                Err(DemoError::Refused { refusal, .. })
+                    if matches!(refusal.code, "name_taken" | "name_not_allowed")
+                        && number < MAX_NAMES =>
+                {
                     number += 1;
                     self.name = format!("{first} {number}");
                 }
                 arrived => break arrived?,
             }
         };
-        for handle in self.handles() {
-            let reader = self.service.reader(&handle);
-            let opened = self.service.stream(reader, self.origin.address, None);
-            let opened = opened.await;
-            let (stream, _) = opened.map_err(|refusal| self.refused(tool, &refusal))?;
-            self.present = Some(stream);
-        }
+        let handle = Handle::given(text(&arrived["handle"]));
+        let reader = self.service.reader(&handle);
+        self.origin.handle = Some(handle);
+        let opened = self.service.stream(reader, self.origin.address, None);
+        let (stream, _) = opened
+            .await
+            .map_err(|refusal| self.refused(tool, refusal))?;
+        self.present = Some(stream);
         Ok(arrived)
     }
 
@@ -425,14 +411,9 @@ impl Agent {
     /// Unregisters, so that the name is free for the next run.
     async fn goodbye(&mut self) {
         self.present = None;
-        for handle in self.handles() {
+        if let Some(handle) = self.origin.handle.take() {
             self.service.unregister(&handle, &self.origin).await;
         }
-    }
-
-    fn handles(&self) -> Vec<Handle> {
-        let scope = self.origin.scope.iter();
-        scope.flat_map(|scope| scope.handles()).collect()
     }
 }
 
@@ -443,6 +424,8 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use chat_core::{Config, Node};
 
     use super::*;
@@ -458,9 +441,10 @@ mod tests {
         let (node, _running) = driver::start(node, journal, None, Clock::start(), Arc::default());
         let service = Service::new(node, Secrets::new(&[1; 32]));
         for name in ["ada", "Cleo", "Cleo 2"] {
-            let guest = Agent::new(name, &service);
+            let mut guest = Agent::new(name, &service);
             let ask = json!({ "username": name, "room": "attic" });
-            guest.call(Tool::Login, ask).await.unwrap();
+            let arrived = guest.call(Tool::Login, ask).await.unwrap();
+            guest.origin.handle = Some(Handle::given(text(&arrived["handle"])));
             // A name whose holder has not used its handle would give way.
             guest.call(Tool::Check, json!({})).await.unwrap();
         }

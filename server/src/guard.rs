@@ -2,8 +2,7 @@
 //!
 //! In this order: the requested host, the page and the site that the request comes from, the bearer
 //! token, the rate of its source, the size and pace of its body. A request that passes carries a
-//! [`RequestOrigin`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
-//! by these.
+//! [`RequestOrigin`], by which tools, pages and MCP identify the caller, and the tokens that it has.
 //!
 //! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
 //! address: X-Forwarded-For is not read, because any client could forge it. There the proxy must
@@ -15,6 +14,10 @@
 //! header still contains that name, which is not allowed. A page cannot know a token, and its browser
 //! sends no cookie to a name that set none; so a request with a valid token may name any host, as a
 //! monitor does that finds the server by its address.
+//!
+//! Every request, also a refused one, is counted and timed by its route, and logged on demand. Neither
+//! names a path, a query or a header: they may hold secrets, and have no bound. The time is that until
+//! the answer begins, so a waiting check counts with its wait.
 //!
 //! A browser sends no Origin for images, forms and links. Its Sec-Fetch-Site header (W3C Fetch
 //! Metadata) names the relation of the initiator. Only the server's own page and its user may cause
@@ -29,11 +32,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{
     AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, X_CONTENT_TYPE_OPTIONS,
 };
@@ -102,13 +105,20 @@ pub fn max_body(config: &Config) -> usize {
 /// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The name of the calling operator. Requests of others carry none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operator(pub Arc<str>);
+/// The name of the calling operator. A request of somebody else is refused.
+#[derive(Debug)]
+pub(crate) struct Operator(pub(crate) Arc<str>);
 
-/// The name of the token of a request, on its answer: behind a proxy all callers have one address.
-#[derive(Clone, Debug)]
-pub(crate) struct NameOfToken(pub(crate) Arc<str>);
+impl<S: Sync> FromRequestParts<S> for Operator {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(head: &mut request::Parts, _: &S) -> Result<Self, HttpError> {
+        let known = head.extensions.get::<Known>();
+        let operator = known.and_then(|known| known.operator.as_ref());
+        let name = operator.map(|operator| Arc::clone(&operator.name));
+        name.map(Self).ok_or_else(|| Fault::OperatorRequired.into())
+    }
+}
 
 /// A request that names no realm, so that its answer may concern the whole process.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +143,8 @@ pub struct GuardOptions {
     pub sessions: Option<PathBuf>,
     /// The end of the names of their cookies: nothing, or a dash and the realm's name.
     pub cookies: String,
+    /// Whether requests are logged.
+    pub access_log: bool,
     /// The largest body in bytes.
     pub max_body: usize,
     /// The time limit for a body.
@@ -147,6 +159,7 @@ impl Default for GuardOptions {
             operators: None,
             sessions: None,
             cookies: String::new(),
+            access_log: false,
             max_body: MAX_BODY,
             body_within: Duration::from_secs(30),
         }
@@ -228,25 +241,54 @@ async fn look_after(guard: Weak<Guard>) {
 
 /// Admits a request, or refuses it. The header against content sniffing is on every answer.
 async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let (route, method) = (route_of(&request), method_of(request.method()));
     let (peer, address) = guard.peer(&request);
+    let mut token = None;
     let mut response = match guard.admit(request, (peer.source, address)).await {
         Ok((request, known, (source, address))) => {
-            let name = known.owner().map(|owner| Arc::clone(&owner.name));
+            token = known.owner().map(|owner| Arc::clone(&owner.name));
             let right = (known.ended, &guard.service, address);
-            let mut response = unless_ended(right, next.run(request)).await;
-            if let Some(name) = name {
-                response.extensions_mut().insert(NameOfToken(name));
-            }
+            let response = unless_ended(right, next.run(request)).await;
             let capacity = guard.service.capacity();
             response.map(|body| Unsent::charged(body, capacity, source))
         }
         Err(fault) => guard.refuse(fault, peer),
     };
-    let nosniff = HeaderValue::from_static("nosniff");
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    let metrics = guard.service.node().metrics();
+    metrics.took(Row::HttpRequestSeconds, &route, took);
+    metrics.count(Row::HttpResponses, &format!("{route} {status}"));
+    if guard.options.access_log {
+        let source = peer.ip.map(tracing::field::display);
+        // Behind a proxy all callers have one address.
+        let token = token.as_deref();
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        tracing::info!(target: ACCESS_LOG, method, route, status, micros, source, token, "request");
+    }
     response
-        .headers_mut()
-        .insert(X_CONTENT_TYPE_OPTIONS, nosniff);
-    response
+}
+
+/// The log target of requests.
+pub const ACCESS_LOG: &str = "talking_stick::access";
+
+/// The route that a request reached, of which there are few.
+fn route_of(request: &Request) -> String {
+    match request.extensions().get::<MatchedPath>() {
+        // The page has many files.
+        Some(path) if web::is_file(path.as_str()) => "page".into(),
+        Some(path) => path.as_str().into(),
+        None => "none".into(),
+    }
+}
+
+/// The method, of which clients may invent more.
+fn method_of(method: &Method) -> &'static str {
+    let known = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
+    let known = known.into_iter().find(|known| method == known);
+    known.unwrap_or("other")
 }
 
 impl Guard {
@@ -288,10 +330,6 @@ impl Guard {
             token: scope,
             ..RequestOrigin::default()
         });
-        if let Some(operator) = &known.operator {
-            let name = Arc::clone(&operator.name);
-            head.extensions.insert(Operator(name));
-        }
         if known.is_bound() {
             // Its cookie names no realm, and is of one.
             head.extensions.remove::<NoRealmNamed>();
@@ -460,7 +498,7 @@ impl Known {
     /// Whether the token is of one realm.
     fn is_bound(&self) -> bool {
         let mut owners = self.caller.iter().chain(&self.operator);
-        owners.any(Token::is_bound)
+        owners.any(|token| token.realm.is_some())
     }
 
     /// These owners, without those whose tokens have become invalid.

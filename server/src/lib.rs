@@ -6,6 +6,7 @@
 pub mod cluster;
 pub mod demo;
 pub mod guard;
+mod headers;
 mod health_check;
 pub mod http;
 pub mod listener;

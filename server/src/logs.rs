@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-use crate::serve::ACCESS_LOG;
+use crate::guard::ACCESS_LOG;
 
 /// How the targets of our own crates begin. Other libraries log what passes through them at the levels below
 /// `info`: messages, handles, the secrets of connections. So they are heard from `info` on.
@@ -30,7 +30,7 @@ const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
 const SILENT: &str = "rmcp";
 
 /// The target of the line that says where the server is. It is written at every level.
-const START: &str = "talking_stick::start";
+pub(crate) const START: &str = "talking_stick::start";
 
 /// The filter for this level.
 #[must_use]
@@ -77,11 +77,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
         // The process ends with this thread.
         STDERR.flush_last();
     }
-}
-
-/// Logs where the server is, and where its data is.
-pub(crate) fn announce(address: &str, data: &str) {
-    tracing::info!(target: START, address, data, "talking-stick listens");
 }
 
 #[cfg(test)]

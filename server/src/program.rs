@@ -105,8 +105,7 @@ fn perform(cli: Cli) -> ExitCode {
         }
         Command::Completions { shell } => {
             let written = cli::completions(shell, &mut output());
-            let unwritten = "the output cannot be written";
-            done(written.map_err(|error| format!("{unwritten}: {}", reason(&error))))
+            done(written.map_err(UpkeepError::from))
         }
         Command::Man { folder } => done(
             cli::manual_pages(&folder)
@@ -142,15 +141,10 @@ fn keep(
         Err(why) => return misused(&why),
     };
     let mut out = BufWriter::new(output());
-    match work(&data, &mut out).and_then(|()| Ok(out.flush()?)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            // What was found so far comes before the error.
-            let _ = out.flush();
-            complain(&why);
-            ExitCode::FAILURE
-        }
-    }
+    let worked = work(&data, &mut out);
+    // What was found so far comes before an error.
+    let written = out.flush().map_err(UpkeepError::from);
+    done(worked.and(written))
 }
 
 /// Runs the demonstration, if there is one, and returns when the server should stop.
@@ -258,14 +252,13 @@ async fn run(settings: &Settings, demo: Option<&DemoArgs>) -> Done {
             }
         }
     }
-    let first = Instant::now();
     tokio::select! {
         stopped = server.stop() => {
             stopped?;
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        () = second_stop(&mut signals, first) => {
+        () = second_stop(&mut signals) => {
             tracing::warn!("stopped at once");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -290,7 +283,10 @@ fn announce(server: &Server, settings: &Settings) {
         (None, None) => "in memory: a stop loses everything".to_owned(),
     };
     match settings.log {
-        LogForm::Json => logs::announce(&format!("http://{at}"), &data),
+        LogForm::Json => {
+            let address = format!("http://{at}");
+            tracing::info!(target: logs::START, address, data, "talking-stick listens");
+        }
         LogForm::Pretty => {
             let mut told = format!(
                 "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  \
@@ -329,29 +325,12 @@ async fn next_stops([hangup, terminate, interrupt]: &mut Signals) -> bool {
     }
 }
 
-/// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
-async fn second_stop(signals: &mut Signals, first: Instant) {
-    while !next_stops(signals).await || is_same_stop(first, Instant::now()) {}
-}
-
 /// The time within which further signals belong to the first one. `timeout` and shells send two at
 /// once: to the process, and to its group.
 const SAME_STOP: Duration = Duration::from_millis(500);
 
-/// Whether two signals are one request for a shutdown.
-fn is_same_stop(first: Instant, second: Instant) -> bool {
-    second.saturating_duration_since(first) < SAME_STOP
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_signals_within_half_a_second_are_one_request() {
-        let first = Instant::now();
-        assert!(is_same_stop(first, first));
-        assert!(is_same_stop(first, first + Duration::from_millis(499)));
-        assert!(!is_same_stop(first, first + SAME_STOP));
-    }
+/// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
+async fn second_stop(signals: &mut Signals) {
+    let first = Instant::now();
+    while !next_stops(signals).await || first.elapsed() < SAME_STOP {}
 }

@@ -11,10 +11,6 @@
 //! | its bearer token | a line of the token file with `realm=arena` |
 //!
 //! In this order. All other requests are for the first realm, which is there without a name.
-//!
-//! Every request is counted and timed by its route, and logged on demand. Neither names a path, a query or
-//! a header: they may hold secrets, and have no bound. The time is that until the answer begins, so a
-//! waiting check counts with its wait.
 
 use std::io::ErrorKind;
 use std::iter;
@@ -25,11 +21,10 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{ConnectInfo, Extension, MatchedPath, Request, State};
+use axum::extract::{Extension, Request, State};
+use axum::http::Uri;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, VARY};
 use axum::http::uri::{Authority, PathAndQuery};
-use axum::http::{Method, Uri};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
@@ -37,7 +32,7 @@ use futures_util::future::{select_all, try_join_all};
 use server_chat::capacity::{self, Capacity, Memory};
 use server_chat::driver::{self, Died, Running};
 use server_chat::identity::Secrets;
-use server_chat::metrics::{Exposition, Metrics, Row, Seen};
+use server_chat::metrics::{Exposition, Metrics, Seen};
 use server_chat::service::Service;
 use server_chat::task;
 use server_settings::os_error::{advice, reason};
@@ -52,8 +47,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::guard::{
-    self, AllowedHosts, GuardOptions, NameOfToken, NoRealmNamed, TokenFile, TokensError, bearer,
-    covers,
+    self, AllowedHosts, GuardOptions, NoRealmNamed, TokenFile, TokensError, bearer, covers,
 };
 use crate::http;
 use crate::listener;
@@ -221,13 +215,11 @@ impl Server {
         let names: Arc<[Arc<str>]> = named.iter().map(|realm| Arc::clone(&realm.name)).collect();
         let mut starting = Vec::new();
         for (index, realm) in named.into_iter().enumerate() {
-            let mut of = settings.clone();
-            let mut cookies = String::new();
-            if index > 0 {
-                of = settings.of_realm(&realm);
-                cookies = format!("-{}", realm.name);
-            }
-            let guard = guard_options(&of, (&realm, &names), cookies)?;
+            let of = match index {
+                0 => settings.clone(),
+                _ => settings.of_realm(&realm),
+            };
+            let guard = guard_options(&of, (&realm, &names))?;
             starting.push((realm, of, guard));
         }
         let address = settings.listen;
@@ -325,20 +317,21 @@ impl Server {
 fn guard_options(
     settings: &Settings,
     (realm, names): (&Realm, &Arc<[Arc<str>]>),
-    cookies: String,
 ) -> Result<GuardOptions, ServeError> {
     let read = |path: &Option<PathBuf>| {
         let of = (Arc::clone(&realm.name), Arc::clone(names));
-        let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
+        let file = path.as_deref().map(|path| TokenFile::read(path, of));
         file.transpose().map(|file| file.map(Arc::new))
     };
     let journal = settings.journal.as_ref();
+    let cookies = (realm.name != names[0]).then(|| format!("-{}", realm.name));
     Ok(GuardOptions {
         hosts: AllowedHosts::new(&settings.allow_hosts).map_err(ServeError::Hosts)?,
         operators: read(&settings.operator_tokens)?,
         tokens: read(&settings.auth_tokens)?,
         sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
-        cookies,
+        cookies: cookies.unwrap_or_default(),
+        access_log: settings.access_log,
         max_body: guard::max_body(&settings.limits),
         ..GuardOptions::default()
     })
@@ -371,9 +364,7 @@ fn app(
         .merge(exposed)
         .merge(mcp::router(service, &mcp))
         .merge(web::router());
-    let app = guard::wrap(app, service.clone(), guard);
-    let state = (service.clone(), settings.access_log);
-    app.layer(middleware::from_fn_with_state(state, watched))
+    guard::wrap(app, service.clone(), guard)
 }
 
 /// The metrics of this realm; of the process and of all realms, if the request names none.
@@ -489,50 +480,4 @@ fn by_token<'a>(realms: &'a [Served], headers: &HeaderMap) -> Option<&'a Served>
     let token = bearer(headers)?;
     let binds = |served: &&Served| served.tokens.iter().any(|file| file.binds(token));
     realms.iter().find(binds)
-}
-
-/// The log target of requests.
-pub const ACCESS_LOG: &str = "talking_stick::access";
-
-/// Counts and times a request, and logs it on demand.
-async fn watched(
-    State((service, is_logged)): State<(Service, bool)>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let began = Instant::now();
-    let route = route_of(&request);
-    let method = method_of(request.method());
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
-    let response = next.run(request).await;
-    let (status, took) = (response.status().as_u16(), began.elapsed());
-    let metrics = service.node().metrics();
-    metrics.took(Row::HttpRequestSeconds, &route, took);
-    metrics.count(Row::HttpResponses, &format!("{route} {status}"));
-    if is_logged {
-        let source = peer.map(tracing::field::display);
-        let token = response.extensions().get::<NameOfToken>();
-        let token = token.map(|name| &*name.0);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        tracing::info!(target: ACCESS_LOG, method, route, status, micros, source, token, "request");
-    }
-    response
-}
-
-/// The route that a request reached, of which there are few.
-fn route_of(request: &Request) -> String {
-    match request.extensions().get::<MatchedPath>() {
-        // The page has many files.
-        Some(path) if web::is_file(path.as_str()) => "page".into(),
-        Some(path) => path.as_str().into(),
-        None => "none".into(),
-    }
-}
-
-/// The method, of which clients may invent more.
-fn method_of(method: &Method) -> &'static str {
-    let known = ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH"];
-    let known = known.into_iter().find(|known| method == known);
-    known.unwrap_or("other")
 }

@@ -16,7 +16,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use chat_core::Position;
+use chat_core::{Position, Time};
 use chat_journal::{BundleWriter, Checkpoint, Origin, Snapshot};
 use rusqlite::Row;
 use rusqlite::backup::Backup;
@@ -46,15 +46,22 @@ impl UpkeepError {
     pub(crate) fn at(path: &Path, why: impl Display) -> Self {
         Self(format!("{}: {why}", path.display()))
     }
+}
 
-    fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |error| Self::at(&path, unread(&error))
-    }
+/// What a file, a folder or a database gave.
+pub(crate) trait At<T> {
+    /// Says in an error which file or folder it is about.
+    fn at(self, path: &Path) -> Result<T, UpkeepError>;
+}
 
-    pub(crate) fn database<E: Into<DatabaseError>>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
-        let path = path.to_owned();
-        move |error| Self::at(&path, error.into())
+impl<T, E: Into<DatabaseError>> At<T> for Result<T, E> {
+    fn at(self, path: &Path) -> Result<T, UpkeepError> {
+        self.map_err(|error| match error.into() {
+            DatabaseError::File(error) => UpkeepError::at(path, unread(&error)),
+            error @ (DatabaseError::Sqlite(_)
+            | DatabaseError::Identity
+            | DatabaseError::Randomness(_)) => UpkeepError::at(path, error),
+        })
     }
 }
 
@@ -77,8 +84,7 @@ fn unread(error: &io::Error) -> String {
 
 /// Checks that the folder of a journal has a journal; `none` says what to do if it has not.
 fn check_journal(folder: &Path, none: &str) -> Result<(), UpkeepError> {
-    let found = database_in(folder).try_exists();
-    match found.map_err(UpkeepError::file(folder))? {
+    match database_in(folder).try_exists().at(folder)? {
         true => Ok(()),
         false => Err(UpkeepError::at(folder, none)),
     }
@@ -87,8 +93,8 @@ fn check_journal(folder: &Path, none: &str) -> Result<(), UpkeepError> {
 /// Opens the journal of a folder.
 fn opened(folder: &Path) -> Result<(JournalReader, Origin), UpkeepError> {
     check_journal(folder, NO_JOURNAL)?;
-    let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-    let origin = reader.origin().map_err(UpkeepError::database(folder))?;
+    let reader = JournalReader::open(folder).at(folder)?;
+    let origin = reader.origin().at(folder)?;
     Ok((reader, origin))
 }
 
@@ -117,15 +123,13 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let mut bytes = Vec::new();
     let mut bundle = BundleWriter::begin(&origin, &mut bytes);
     // The marks are read first: the journal only grows.
-    let marks = reader.marks().map_err(UpkeepError::file(data))?;
+    let marks = reader.marks().at(data)?;
     bundle.marks(&marks, &mut bytes);
-    let first = reader.first_after(Position(0));
-    let first = first.map_err(UpkeepError::database(data))?;
+    let first = reader.first_after(Position(0)).at(data)?;
     let needed_from = Position(first.map_or(0, |first| first.0 - 1));
     let mut is_whole = needed_from == Position(0) && first.is_some();
-    let snapshots = snapshots(&reader).map_err(UpkeepError::file(data))?;
-    for snapshot in snapshots.rev() {
-        let (_, file) = snapshot.map_err(UpkeepError::file(data))?;
+    for snapshot in snapshots(&reader).at(data)?.rev() {
+        let (_, file) = snapshot.at(data)?;
         let Some((position, digest)) = Snapshot::head_of(&origin, &file) else {
             continue;
         };
@@ -139,7 +143,7 @@ pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     loop {
         out.write_all(&bytes)?;
         bytes.clear();
-        let batch = reader.batch(after).map_err(UpkeepError::database(data))?;
+        let batch = reader.batch(after).at(data)?;
         let Some((last, _)) = batch.last() else {
             break;
         };
@@ -175,9 +179,7 @@ pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepE
 pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let none = "there is no backup; write the folder that `talking-stick backup` made";
     check_journal(from, none)?;
-    let Position(position) = copy(from, data, |copy, end| {
-        note_lost_life(copy, end).map_err(UpkeepError::database(copy))
-    })?;
+    let Position(position) = copy(from, data, |copy, end| note_lost_life(copy, end).at(copy))?;
     let data = data.display();
     let told = format!("{data} is restored up to position {position}, and verified");
     Ok(writeln!(out, "{told}")?)
@@ -192,9 +194,7 @@ fn copy(
 ) -> Result<Position, UpkeepError> {
     let to = &plain(to)?;
     check_empty(to)?;
-    let mut name = to.as_os_str().to_owned();
-    name.push(".incomplete");
-    let beside = PathBuf::from(name);
+    let beside = to.with_added_extension("incomplete");
     if found(&beside)?.is_some() {
         let why = "an earlier attempt or another program left it, and nothing was changed; look at \
                    it, and remove it";
@@ -203,13 +203,13 @@ fn copy(
     let mut copied = attempt_copy(from, &beside);
     for _ in 1..ATTEMPTS {
         if copied.is_err() {
-            fs::remove_dir_all(&beside).map_err(UpkeepError::file(&beside))?;
+            fs::remove_dir_all(&beside).at(&beside)?;
             copied = attempt_copy(from, &beside);
         }
     }
     let placed = copied.and_then(|position| {
         finish(&beside, position)?;
-        fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
+        fs::rename(&beside, to).at(to)?;
         Ok(position)
     });
     if placed.is_err() {
@@ -217,11 +217,7 @@ fn copy(
         let _ = fs::remove_dir_all(&beside);
     }
     let position = placed?;
-    let parent = match to.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        Some(_) | None => Path::new("."),
-    };
-    sync(parent)?;
+    sync(private::folder_of(to))?;
     Ok(position)
 }
 
@@ -231,7 +227,7 @@ fn plain(path: &Path) -> Result<PathBuf, UpkeepError> {
     let path: PathBuf = path.components().collect();
     match path.file_name() {
         Some(_) => Ok(path),
-        None => fs::canonicalize(&path).map_err(UpkeepError::file(&path)),
+        None => fs::canonicalize(&path).at(&path),
     }
 }
 
@@ -242,7 +238,7 @@ fn check_empty(path: &Path) -> Result<(), UpkeepError> {
         Some(found) if found.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
         Some(_) => fs::read_dir(path),
     };
-    if entries.map_err(UpkeepError::file(path))?.next().is_some() {
+    if entries.at(path)?.next().is_some() {
         let why = "it is not empty, and nothing was changed; name a folder that is";
         return Err(UpkeepError::at(path, why));
     }
@@ -251,22 +247,25 @@ fn check_empty(path: &Path) -> Result<(), UpkeepError> {
 
 /// What is at this path; a link itself, and not where it leads.
 fn found(path: &Path) -> Result<Option<Metadata>, UpkeepError> {
-    private::present(fs::symlink_metadata(path)).map_err(UpkeepError::file(path))
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some).at(path),
+    }
 }
 
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
-    private::new_folder(to).map_err(UpkeepError::file(to))?;
+    private::new_folder(to).at(to)?;
     // The marks and the history are never ahead of a journal that is copied after them.
-    let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
-    let marks = reader.marks().map_err(UpkeepError::file(from))?;
+    let reader = JournalReader::open(from).at(from)?;
+    let marks = reader.marks().at(from)?;
     write(&marks_in(to), &marks)?;
     let past = history::path_in(from);
     if past.symlink_metadata().is_ok() {
         copy_database(&past, &history::path_in(to))?;
     }
     copy_database(&database_in(from), &database_in(to))?;
-    for snapshot in snapshots(&reader).map_err(UpkeepError::file(from))? {
-        let (position, file) = snapshot.map_err(UpkeepError::file(from))?;
+    for snapshot in snapshots(&reader).at(from)? {
+        let (position, file) = snapshot.at(from)?;
         write(&snapshot_in(to, position), &file)?;
     }
     sync(to)?;
@@ -283,30 +282,22 @@ fn verify(folder: &Path) -> Result<Position, UpkeepError> {
 
 /// Copies a database at one moment, with what is in its WAL.
 fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
-    let source = private::database(from, Access::Read).map_err(UpkeepError::database(from))?;
-    let mut target = private::database(to, Access::Write).map_err(UpkeepError::database(to))?;
-    let wrong = UpkeepError::database(from);
-    let copied = Backup::new(&source, &mut target).and_then(|backup| {
-        // In one step, because a commit between two steps makes SQLite start the copy again.
-        backup.step(-1)
-    });
-    copied.map_err(wrong)?;
+    let source = private::database(from, Access::Read).at(from)?;
+    let mut target = private::database(to, Access::Write).at(to)?;
+    // In one step, because a commit between two steps makes SQLite start the copy again.
+    let copied = Backup::new(&source, &mut target).and_then(|backup| backup.step(-1));
+    copied.at(from)?;
     drop(target);
-    let file = File::open(to).and_then(|file| file.sync_all());
-    file.map_err(UpkeepError::file(to))
+    sync(to)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), UpkeepError> {
-    let written = private::create(path).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(UpkeepError::file(path))
+    private::replace(path, bytes).map(drop).at(path)
 }
 
-fn sync(folder: &Path) -> Result<(), UpkeepError> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(UpkeepError::file(folder))
+/// Makes a file, or what a folder has, durable.
+fn sync(path: &Path) -> Result<(), UpkeepError> {
+    File::open(path).and_then(|file| file.sync_all()).at(path)
 }
 
 /// The version of the lines.
@@ -316,32 +307,33 @@ const FORMAT: u32 = 1;
 const NO_HISTORY: &str = "there is no history yet; a server that starts with this folder makes it";
 
 /// The kinds of lines: the name, the query, what fails at a damaged row, and the end of the query. A
-/// column `…at` is an instant; `room` and `user` become ids.
+/// column `…at` is an instant.
 const KINDS: [[&str; 4]; 4] = [
     [
         "room",
-        "SELECT room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
+        "SELECT 'room_' || room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
         history::ROOM,
         "ORDER BY room",
     ],
     [
         "participant",
-        "SELECT user AS user_id, chosen_id, name AS display_name,
+        "SELECT coalesce(chosen_id, 'user_' || user) AS user_id, name AS display_name,
              min(from_position) AS position, min(from_at) AS at FROM memberships",
         history::MEMBERSHIP,
         "GROUP BY user, chosen_id, name ORDER BY position, user",
     ],
     [
         "membership",
-        "SELECT user AS user_id, chosen_id, room AS room_id, from_seq, from_position,
-             from_at, to_seq, to_position, to_at FROM memberships",
+        "SELECT coalesce(chosen_id, 'user_' || user) AS user_id, 'room_' || room AS room_id,
+             from_seq, from_position, from_at, to_seq, to_position, to_at FROM memberships",
         history::MEMBERSHIP,
         "ORDER BY from_position, id",
     ],
     [
         "message",
-        "SELECT id AS position, room AS room_id, seq AS room_seq, at, user AS user_id,
-             chosen_id, name AS display_name, epoch, text AS message FROM messages",
+        "SELECT id AS position, 'room_' || room AS room_id, seq AS room_seq, at,
+             coalesce(chosen_id, 'user_' || user) AS user_id, name AS display_name, epoch,
+             text AS message FROM messages",
         history::MESSAGE,
         "ORDER BY id",
     ],
@@ -353,35 +345,33 @@ const KINDS: [[&str; 4]; 4] = [
 /// There is none, or it cannot be read or is damaged.
 pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let path = history::path_in(data);
-    if !path.try_exists().map_err(UpkeepError::file(data))? {
+    if !path.try_exists().at(data)? {
         return Err(UpkeepError::at(&path, NO_HISTORY));
     }
-    let wrong = || {
-        |error: rusqlite::Error| match history::is_damage(&error) {
-            true => UpkeepError::at(&path, history::DAMAGED),
-            false => UpkeepError::database(&path)(error),
-        }
+    let wrong = |error: rusqlite::Error| match history::is_damage(&error) {
+        true => UpkeepError::at(&path, history::DAMAGED),
+        false => UpkeepError::at(&path, error),
     };
-    let connection = history::open_to_read(&path).map_err(wrong())?;
-    if !history::has_sums(&connection).map_err(wrong())? {
+    let connection = history::open_to_read(&path).map_err(wrong)?;
+    if !history::has_sums(&connection).map_err(wrong)? {
         return Err(UpkeepError::at(&path, NO_HISTORY));
     }
     // One transaction: all lines are of one moment.
-    let moment = connection.unchecked_transaction().map_err(wrong())?;
+    let moment = connection.unchecked_transaction().map_err(wrong)?;
     let place = format!("SELECT position FROM place WHERE {}", history::PLACE);
     let position: i64 = moment
         .query_row(&place, [], |row| row.get(0))
-        .map_err(wrong())?;
+        .map_err(wrong)?;
     let head = json!({ "kind": "export", "format": FORMAT, "position": position });
     writeln!(out, "{head}")?;
     let mut lines = 1_u64;
     for [name, select, sums, end] in KINDS {
         let query = format!("{select} WHERE {sums} {end}");
-        let mut select = moment.prepare(&query).map_err(wrong())?;
+        let mut select = moment.prepare(&query).map_err(wrong)?;
         let names: Vec<String> = select.column_names().map(Into::into).collect();
-        let mut rows = select.query([]).map_err(wrong())?;
-        while let Some(row) = rows.next().map_err(wrong())? {
-            let line = line(name, &names, row).map_err(wrong())?;
+        let mut rows = select.query([]).map_err(wrong)?;
+        while let Some(row) = rows.next().map_err(wrong)? {
+            let line = line(name, &names, row).map_err(wrong)?;
             writeln!(out, "{}", render_text::json_line(&line))?;
             lines += 1;
         }
@@ -393,34 +383,19 @@ pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
 fn line(kind: &str, names: &[String], row: &Row<'_>) -> rusqlite::Result<Value> {
     let mut line = Map::new();
     line.insert("kind".into(), kind.into());
-    let chosen = names.iter().position(|name| name == "chosen_id");
-    let chosen = chosen.map(|index| row.get::<_, Option<String>>(index));
-    let chosen = chosen.transpose()?.flatten();
     for (index, name) in names.iter().enumerate() {
         let value = match row.get_ref(index)? {
-            _ if name == "chosen_id" => continue,
             ValueRef::Null => Value::Null,
-            ValueRef::Integer(number) => integer(name, number, chosen.as_deref()),
+            ValueRef::Integer(micros) if name == "at" || name.ends_with("_at") => {
+                timestamp(Time(u64::try_from(micros).unwrap_or(0))).into()
+            }
+            ValueRef::Integer(number) => number.into(),
             ValueRef::Real(number) => number.into(),
             ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into(),
         };
         line.insert(name.clone(), value);
     }
     Ok(line.into())
-}
-
-fn integer(name: &str, number: i64, chosen: Option<&str>) -> Value {
-    match name {
-        "room_id" => format!("room_{number}").into(),
-        "user_id" => chosen
-            .map_or_else(|| format!("user_{number}"), Into::into)
-            .into(),
-        name if name == "at" || name.ends_with("_at") => {
-            let micros = u64::try_from(number).unwrap_or(0);
-            timestamp(chat_core::Time(micros)).into()
-        }
-        _ => number.into(),
-    }
 }
 
 #[cfg(test)]
@@ -430,7 +405,8 @@ mod tests {
     #[test]
     fn a_folder_of_another_user_is_told_as_such() {
         let refused = io::ErrorKind::PermissionDenied.into();
-        let said = UpkeepError::file(Path::new("data"))(refused).to_string();
+        let said = Err::<(), io::Error>(refused).at(Path::new("data"));
+        let said = said.unwrap_err().to_string();
         let wanted = "data: permission denied; run the command as the user as whom the server runs";
         assert_eq!(said, wanted);
     }

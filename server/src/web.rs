@@ -14,6 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
+use crate::headers::listed;
+
 /// The page's content security policy. Trusted Types remove every way to parse a text as HTML, so
 /// that peers' words cannot become elements even by mistake.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \
@@ -47,7 +49,6 @@ const FILES: &[File] = files! {
     "/style.css" STYLE
     "/icon.svg" IMAGE
     "/app.js" SCRIPT
-    "/page/token.js" SCRIPT
     "/page/field.js" SCRIPT
     "/page/home.js" SCRIPT
     "/page/kept.js" SCRIPT
@@ -121,13 +122,7 @@ fn tag(bytes: &[u8]) -> String {
 /// Whether the browser has this version of the file. Proxies that compress files mark their tags as
 /// weak.
 fn knows(headers: &HeaderMap, tag: &str) -> bool {
-    headers
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|tags| tags.split(','))
-        .map(|one| one.trim().trim_start_matches("W/"))
-        .any(|one| one == tag || one == "*")
+    listed(headers, IF_NONE_MATCH, ',').any(|one| one.trim_start_matches("W/") == tag || one == "*")
 }
 
 #[cfg(test)]

@@ -41,11 +41,8 @@ pub(super) async fn identity(
             if let Some(own) = own.filter(|own| own.last() > Position(0)) {
                 return Err(lost(own));
             }
-            let drawn = match known {
-                Some(known) => known.clone(),
-                None => new_identity().map_err(DatabaseError::from)?,
-            };
-            let drawn = postcard::to_stdvec(&drawn)?;
+            let drawn = known.cloned().map_or_else(new_identity, Ok);
+            let drawn = postcard::to_stdvec(&drawn.map_err(DatabaseError::from)?)?;
             reader.identity(Some(&drawn)).await?.unwrap_or(drawn)
         }
     };

@@ -15,6 +15,7 @@ use server_nats::{Log, Report, StoredSnapshot};
 use server_storage::clock::{self, Clock};
 use server_storage::journal::NoWrite;
 use tokio::sync::watch;
+use tracing::field::display;
 
 use super::keeper::Keeper;
 use super::measures::{LogPace, PauseWatch, TURN};
@@ -326,29 +327,25 @@ fn now(clock: &Clock) -> Now {
 
 /// Tells the operator, and returns the kind of the alarm.
 fn sound(alarm: &Alarm) -> &'static str {
-    let (kind, sequence, what) = match alarm {
+    let (kind, sequence, why, what) = match alarm {
         Alarm::Hole { sequence } => {
             let what = "a replica of the log lacks a record, which is read elsewhere";
-            ("hole", sequence, what)
+            ("hole", sequence, None, what)
         }
         Alarm::Damaged { sequence } => {
             let what = "a replica of the log has a damaged record, which is read elsewhere";
-            ("damaged", sequence, what)
+            ("damaged", sequence, None, what)
         }
         Alarm::Diverged { sequence } => {
             let what = "the state differs from the owner's: this member waits for a snapshot";
-            ("diverged", sequence, what)
+            ("diverged", sequence, None, what)
         }
         Alarm::Unreadable { sequence, why } => {
-            tracing::error!(
-                sequence,
-                %why,
-                "the log has a record that this version cannot apply: this member waits for a \
-                 snapshot"
-            );
-            return "unreadable";
+            let what = "the log has a record that this version cannot apply: this member waits for a \
+                        snapshot";
+            ("unreadable", sequence, Some(display(why)), what)
         }
     };
-    tracing::error!(sequence, "{what}");
+    tracing::error!(sequence, why, "{what}");
     kind
 }

@@ -15,7 +15,7 @@ use server_storage::journal::JournalReader;
 
 use super::beginning::foreign;
 use super::{ClusterError, NO_IDENTITY};
-use crate::upkeep::UpkeepError;
+use crate::upkeep::At as _;
 
 /// The number of records that are read at once.
 const AT_ONCE: u64 = 64;
@@ -73,8 +73,8 @@ struct Compared {
 
 impl Compared {
     fn open(folder: &Path, origin: &Origin) -> Result<Self, ClusterError> {
-        let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-        if reader.origin().map_err(UpkeepError::database(folder))? != *origin {
+        let reader = JournalReader::open(folder).at(folder)?;
+        if reader.origin().at(folder)? != *origin {
             return Err(foreign(folder));
         }
         let path = folder.display().to_string();
@@ -83,8 +83,7 @@ impl Compared {
             .map_err(|error| format!("{path}: {error}"))?
             .chain
             .last();
-        let first = reader.first_after(Position(0));
-        let first = first.map_err(UpkeepError::database(folder))?;
+        let first = reader.first_after(Position(0)).at(folder)?;
         Ok(Self {
             reader,
             path,

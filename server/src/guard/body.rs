@@ -216,8 +216,7 @@ impl RequestCharge {
     pub fn keep(&self, part: &[u8]) {
         if let Ok(cost) = cost(part) {
             let beyond = cost.saturating_sub(SMALL_BODY) as u64;
-            let mut held = lock(&self.0);
-            held.shrink(beyond);
+            lock(&self.0).shrink(beyond);
         }
     }
 }

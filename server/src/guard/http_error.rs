@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use server_chat::refusal::Refusal;
 use server_chat::refused_requests::Kind;
 
+use crate::headers::is_of_type;
+
 /// The default retry delay of overload, in milliseconds.
 const DEFAULT_RETRY_MS: u64 = 1_000;
 
@@ -161,9 +163,9 @@ impl HttpError {
 
 /// Whether a message has JSON, by its content type.
 pub(crate) fn has_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
-    let essence = kind.and_then(|kind| kind.ok()?.split(';').next());
-    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+    let kind = headers.get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| is_of_type(kind, "application/json"))
 }
 
 /// A JSON answer, with the headers that keep it out of caches.

@@ -9,8 +9,7 @@
 //! only: of their secrets, and of the tokens for which they stand.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,7 +18,7 @@ use std::time::Duration;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
@@ -30,8 +29,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::http_error::{Fault, HttpError, json};
-use super::tokens::{Hash, Token, TokenFile};
+use super::tokens::{Hash, Token, TokenFile, secret};
 use super::{Known, LOG, bearer, is_over_tls};
+use crate::headers::listed;
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";
@@ -59,9 +59,6 @@ const STORED_EACH: Duration = Duration::from_secs(60);
 /// The name of the file in a data folder.
 pub const SESSIONS: &str = "sessions.json";
 
-/// The largest size of the file in bytes: enough for the most sessions of the most tokens.
-const MAX_FILE: u64 = 8 << 20;
-
 /// A session in the file. Times are seconds of the wall clock; hashes are in base64.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,13 +80,8 @@ fn decoded(text: &str) -> Option<Hash> {
 
 /// The sessions in the file; none if it is absent or damaged.
 fn read(path: &Path) -> Vec<StoredSession> {
-    let read = || -> io::Result<Vec<StoredSession>> {
-        let mut text = Vec::new();
-        let file = private::open(path, File::options().read(true))?;
-        file.take(MAX_FILE).read_to_end(&mut text)?;
-        Ok(serde_json::from_slice(&text)?)
-    };
-    read().unwrap_or_else(|error| {
+    let read = private::read(path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    read.unwrap_or_else(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let (file, error) = (path.display(), reason(&error));
             let told = "the sessions of the page are lost: people log in again";
@@ -159,9 +151,6 @@ impl PageSessions {
 
     /// Writes the file, if there is one.
     pub(super) async fn save(self: &Arc<Self>) {
-        if self.file.is_none() {
-            return;
-        }
         let sessions = Arc::clone(self);
         let written = blocking(move || sessions.write()).await;
         if let Err(error) = written {
@@ -220,11 +209,15 @@ impl PageSessions {
 
     /// Opens a session for these owners, and returns its secrets: the value of the cookie, and the
     /// proof of the page's origin.
-    fn open(&self, known: &Known) -> Result<Option<(String, String)>, getrandom::Error> {
+    fn open(&self, known: &Known) -> Result<(String, String), Fault> {
         let (Some(scope), Some(ended)) = (known.scope(), &known.ended) else {
-            return Ok(None);
+            return Err(Fault::TokenUnknown);
         };
-        let (cookie, proof) = (secret()?, secret()?);
+        let secrets = secret().and_then(|cookie| Ok((cookie, secret()?)));
+        let (cookie, proof) = secrets.map_err(|error| {
+            tracing::error!(%error, "no randomness for a session");
+            Fault::Overloaded
+        })?;
         let session = PageSession {
             known: known.clone(),
             opened: Instant::now(),
@@ -243,7 +236,7 @@ impl PageSessions {
             }
         }
         all.insert(hash(&cookie, proof.as_bytes()), session);
-        Ok(Some((cookie, proof)))
+        Ok((cookie, proof))
     }
 
     /// Removes the session whose secrets are in these headers.
@@ -260,14 +253,10 @@ impl PageSessions {
     /// The value of the page's cookie. If there are two, the one that only this host can have set.
     fn kept<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let named = |name: &str| {
-            let values = headers.get_all(COOKIE).iter();
-            values
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|pairs| pairs.split(';'))
-                .find_map(|pair| {
-                    let named = pair.trim().strip_prefix(name)?;
-                    named.strip_prefix(self.suffix.as_str())?.strip_prefix('=')
-                })
+            listed(headers, COOKIE, ';').find_map(|pair| {
+                let named = pair.strip_prefix(name)?;
+                named.strip_prefix(self.suffix.as_str())?.strip_prefix('=')
+            })
         };
         named(HOST_NAME).or_else(|| named(NAME))
     }
@@ -321,18 +310,14 @@ fn hash(cookie: &str, proof: &[u8]) -> Hash {
     whole.chain_update(proof).finalize().into()
 }
 
-fn secret() -> Result<String, getrandom::Error> {
-    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
-}
-
 /// `POST /session`: opens a session for the token of the request, if it is valid.
 pub(super) async fn open(
     State(sessions): State<Arc<PageSessions>>,
     Extension(known): Extension<Known>,
     headers: HeaderMap,
-) -> Response {
+) -> Result<Response, HttpError> {
     if bearer(&headers).is_none() {
-        return HttpError::from(Fault::TokenRequired).into_response();
+        return Err(Fault::TokenRequired.into());
     }
     // An operator stays the user that its browser was before.
     let before = || sessions.find(&headers)?.caller;
@@ -340,18 +325,14 @@ pub(super) async fn open(
     opened(&sessions, &Known { caller, ..known }, &headers).await
 }
 
-async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap) -> Response {
-    match sessions.open(known) {
-        Ok(Some((cookie, proof))) => {
-            sessions.save().await;
-            sessions.answer(headers, &cookie, Some(&proof))
-        }
-        Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
-        Err(error) => {
-            tracing::error!(%error, "no randomness for a session");
-            HttpError::from(Fault::Overloaded).into_response()
-        }
-    }
+async fn opened(
+    sessions: &Arc<PageSessions>,
+    known: &Known,
+    headers: &HeaderMap,
+) -> Result<Response, HttpError> {
+    let (cookie, proof) = sessions.open(known)?;
+    sessions.save().await;
+    Ok(sessions.answer(headers, &cookie, Some(&proof)))
 }
 
 /// `DELETE /session`: ends the session, or only the operator's part of it, if the session is of a user
@@ -359,7 +340,7 @@ async fn opened(sessions: &Arc<PageSessions>, known: &Known, headers: &HeaderMap
 pub(super) async fn close(
     State(sessions): State<Arc<PageSessions>>,
     headers: HeaderMap,
-) -> Response {
+) -> Result<Response, HttpError> {
     let removed = sessions.remove(&headers);
     sessions.save().await;
     let user = removed.as_ref().and_then(|session| {
@@ -373,7 +354,7 @@ pub(super) async fn close(
     }
     match user {
         Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
-        None => sessions.answer(&headers, "", None),
+        None => Ok(sessions.answer(&headers, "", None)),
     }
 }
 
@@ -432,8 +413,8 @@ mod tests {
     async fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
         let sessions = PageSessions::default();
         let ann = owner("ann");
-        let idle = sessions.open(&ann).unwrap().unwrap();
-        let used = sessions.open(&ann).unwrap().unwrap();
+        let idle = sessions.open(&ann).unwrap();
+        let used = sessions.open(&ann).unwrap();
         let step = IDLE - Duration::from_secs(1);
         let ended = sessions.find(&of(&idle)).unwrap().ended.unwrap();
         for _ in 0..(LONGEST.as_secs() / step.as_secs()) {
@@ -451,11 +432,11 @@ mod tests {
     async fn a_token_has_a_limit_of_sessions_and_ends_them_with_it() {
         let sessions = PageSessions::default();
         let (ann, ben) = (owner("ann"), owner("ben"));
-        let bens = sessions.open(&ben).unwrap().unwrap();
+        let bens = sessions.open(&ben).unwrap();
         let mut all = Vec::new();
         for _ in 0..=MAX_EACH {
             tokio::time::advance(Duration::from_secs(1)).await;
-            all.push(sessions.open(&ann).unwrap().unwrap());
+            all.push(sessions.open(&ann).unwrap());
         }
         assert!(sessions.find(&of(&all[0])).is_none());
         assert!(all[1..].iter().all(|one| sessions.find(&of(one)).is_some()));

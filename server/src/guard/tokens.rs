@@ -21,7 +21,6 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -29,9 +28,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
+use server_settings::named_file;
 use server_settings::os_error::{advice, reason};
-use server_settings::{named_file, realm};
-use server_storage::{clock, lock, random};
+use server_storage::{clock, lock};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -81,11 +80,6 @@ impl Token {
     /// Whether it was not ended yet.
     pub(super) fn is_open(&self) -> bool {
         !self.ended.is_cancelled()
-    }
-
-    /// Whether one realm alone accepts it.
-    pub(super) const fn is_bound(&self) -> bool {
-        self.realm.is_some()
     }
 
     /// Whether it has expired at this instant.
@@ -362,8 +356,6 @@ pub struct TokenFile {
     /// Held while the file is read again, so that an older reading does not replace a newer one.
     /// Requests do not wait for it.
     reading: Mutex<()>,
-    /// Whether the file could not be read again, and the tokens of before are valid.
-    is_stale: AtomicBool,
 }
 
 /// The realm for which a file is read, and all realms of the server, which its lines may name.
@@ -376,8 +368,8 @@ struct Now {
     read: Option<Stamp>,
     /// The stamp of the file when it was last checked.
     seen: Option<Stamp>,
-    /// Whether the last reading failed, whatever is in the file.
-    is_unread: bool,
+    /// Why the file could not be read again, so that the tokens of before are valid.
+    fault: Option<String>,
 }
 
 /// The parts by which a change of the file shows: device, inode, length, and the times of its last
@@ -385,21 +377,11 @@ struct Now {
 type Stamp = [u64; 7];
 
 impl TokenFile {
-    /// Reads a token file, for a server with one realm.
-    ///
-    /// # Errors
-    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
-    pub fn read(path: &Path) -> Result<Self, TokensError> {
-        let name: Arc<str> = realm::FIRST.into();
-        let all = Arc::new([Arc::clone(&name)]);
-        Self::read_for(path, (name, all))
-    }
-
     /// Reads the tokens of a file that this realm accepts.
     ///
     /// # Errors
     /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
-    pub fn read_for(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
+    pub fn read(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
         let stamp = stamp(path);
         let (name, all) = &realm;
         let tokens = Tokens::read(path, all)?;
@@ -412,11 +394,10 @@ impl TokenFile {
                 tokens: tokens.of_realm(name),
                 read: stamp,
                 seen: stamp,
-                is_unread: false,
+                fault: None,
             }),
             realm,
             reading: Mutex::default(),
-            is_stale: AtomicBool::new(false),
         })
     }
 
@@ -427,7 +408,7 @@ impl TokenFile {
 
     /// Whether this realm alone accepts the token.
     pub(crate) fn binds(&self, sent: &str) -> bool {
-        self.find(sent).is_some_and(|token| token.is_bound())
+        self.find(sent).is_some_and(|token| token.realm.is_some())
     }
 
     /// The token with this hash, if it is valid.
@@ -438,33 +419,45 @@ impl TokenFile {
 
     /// Whether the file is invalid, so that the tokens of before are valid.
     pub(super) fn is_stale(&self) -> bool {
-        self.is_stale.load(Ordering::Relaxed)
+        lock(&self.now).fault.is_some()
     }
 
     /// Reads the file again, and logs what changed, or why it is invalid.
     pub fn reload(&self) {
-        self.tell(self.try_reload());
+        lock(&self.now).fault = None;
+        self.read_again();
     }
 
-    fn tell(&self, reloaded: Result<Changes, TokensError>) {
-        let file = self.path.display();
-        self.is_stale.store(reloaded.is_err(), Ordering::Relaxed);
-        match reloaded {
-            Ok(Changes {
-                kept,
-                added,
-                revoked,
-            }) => {
-                let (added, revoked) = (added.join(" "), revoked.join(" "));
+    /// Reads the file again, and logs what changed, or why it is invalid, unless that is what the log
+    /// told of before.
+    fn read_again(&self) {
+        let _reading = lock(&self.reading);
+        let stamp = stamp(&self.path);
+        let (name, all) = &self.realm;
+        let read = Tokens::read(&self.path, all);
+        let mut now = lock(&self.now);
+        now.read = stamp;
+        now.seen = stamp;
+        let fault = read.as_ref().err().map(ToString::to_string);
+        let is_told = fault == now.fault;
+        now.fault = fault;
+        match read {
+            Ok(tokens) => {
+                let (tokens, changes) = tokens.of_realm(name).replace(&now.tokens);
+                now.tokens = tokens;
+                let file = self.path.display();
+                let (kept, added) = (changes.kept, changes.added.join(" "));
+                let revoked = changes.revoked.join(" ");
                 tracing::info!(
                     target: LOG, %file, kept, added, revoked, "the tokens were read again"
                 );
-                if kept == 0 && added.is_empty() {
+                if now.tokens.all.is_empty() {
                     tracing::warn!(
                         target: LOG, %file, "the file has no token: nobody has access by it"
                     );
                 }
             }
+            Err(_) if is_told => {}
             Err(error) => tracing::error!(
                 target: LOG, %error, "the tokens stay as they were: mend the file, and it is read \
                  again"
@@ -472,38 +465,17 @@ impl TokenFile {
         }
     }
 
-    fn try_reload(&self) -> Result<Changes, TokensError> {
-        let _reading = lock(&self.reading);
-        let stamp = stamp(&self.path);
-        let (name, all) = &self.realm;
-        let read = Tokens::read(&self.path, all);
-        let read = read.map(|tokens| tokens.of_realm(name));
-        let mut now = lock(&self.now);
-        // An invalid file is reported once, and not at each check.
-        now.read = stamp;
-        now.seen = stamp;
-        now.is_unread = matches!(read, Err(TokensError::Unread(..)));
-        let (tokens, changes) = read?.replace(&now.tokens);
-        now.tokens = tokens;
-        Ok(changes)
-    }
-
     /// Checks whether the file changed, and reads it if it looked the same twice, or could not be read
     /// before. Closes the identities of tokens that have expired at this instant.
     pub(super) fn look(&self, at: Time) {
         let stamp = stamp(&self.path);
-        let (has_settled, has_changed, is_unread) = {
+        let is_due = {
             let mut now = lock(&self.now);
             let has_settled = std::mem::replace(&mut now.seen, stamp) == stamp;
-            (has_settled, now.read != stamp, now.is_unread)
+            has_settled && (now.read != stamp || now.fault.is_some())
         };
-        if has_settled && (has_changed || is_unread) {
-            let reloaded = self.try_reload();
-            // A further failure is the one that the log told of.
-            let is_told = !has_changed && matches!(reloaded, Err(TokensError::Unread(..)));
-            if !is_told {
-                self.tell(reloaded);
-            }
+        if is_due {
+            self.read_again();
         }
         let over = lock(&self.now).tokens.retire(at);
         for name in over {
@@ -534,9 +506,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
 pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Error>> {
     // In a line, a name with `#` or a space would be something else.
     check_name(name)?;
-    let secret: [u8; 32] = random()
+    let token = secret()
         .map_err(|error| format!("the machine has no randomness to make a token of: {error}"))?;
-    let token = URL_SAFE_NO_PAD.encode(secret);
     let hash = Sha256::digest(token.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let line = format!("{name} {hash}\n");
@@ -547,6 +518,13 @@ pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Erro
         }
         None => Ok(format!("{token}\n{line}")),
     }
+}
+
+/// A random text.
+pub(super) fn secret() -> Result<String, getrandom::Error> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)?;
+    Ok(URL_SAFE_NO_PAD.encode(secret))
 }
 
 fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {

@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{FromRequestParts, RawQuery, State};
-use axum::http::request::Parts;
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use chat_core::{
@@ -26,9 +25,9 @@ use server_chat::view::View;
 use server_chat::wire::{User, past, timestamp};
 
 use super::chat::{PostedCall, ok};
-use super::views::{Part, look, part, room, shown};
+use super::views::{Part, look, page, part, room, shown};
 use super::{Http, Served};
-use crate::guard::{Fault, HttpError, Operator};
+use crate::guard::{HttpError, Operator};
 
 /// The most items of a list in one answer.
 const LISTED: usize = 500;
@@ -39,7 +38,7 @@ const CONTEXT: usize = 20;
 /// How long figures are cached: some of them need a walk over the whole state.
 const KEPT: Duration = Duration::from_secs(5);
 
-async fn overview(_: Operator, State(http): State<Http>) -> Response {
+async fn overview(_: Operator, State(http): State<Http>) -> Served {
     let made = look(&http, |node| {
         let counts = node.hub.counts();
         let counters = node.hub.counters();
@@ -98,21 +97,14 @@ async fn listed(
 ) -> Served {
     let now = http.service.node().now();
     let part = part(query.as_deref(), LISTED)?;
-    let view = look(&http, move |node| list(node.hub, &part, now)).await;
-    Ok(shown(&http, view))
+    let view = look(&http, move |node| list(node.hub(), &part, now)).await;
+    shown(&http, view)
 }
 
 fn participants(hub: &Hub, part: &Part, _: Time) -> Value {
     let found = hub.participants(part.after.as_deref(), part.limit);
-    let shown = found.map(|view| (participant(hub, &view), view.who.name.to_string()));
+    let shown = found.map(|view| (Some(participant(hub, &view)), view.who.name.to_string()));
     page("participants", shown, part)
-}
-
-/// A page with these items, each with its place, and the place after which the next page begins.
-fn page(name: &str, items: impl Iterator<Item = (Value, String)>, part: &Part) -> Value {
-    let (shown, places): (Vec<_>, Vec<_>) = items.unzip();
-    let next = places.last().filter(|_| shown.len() >= part.limit);
-    json!({ name: shown, "next": next })
 }
 
 fn participant(hub: &Hub, view: &ParticipantView) -> Value {
@@ -136,7 +128,7 @@ fn participant(hub: &Hub, view: &ParticipantView) -> Value {
 
 fn rooms(hub: &Hub, part: &Part, now: Time) -> Value {
     let found = hub.named_rooms(part.after.as_deref(), part.limit);
-    let shown = found.map(|view| (room(hub, &view, now), view.name.to_string()));
+    let shown = found.map(|view| (Some(room(hub, &view, now)), view.name.to_string()));
     page("rooms", shown, part)
 }
 
@@ -179,8 +171,8 @@ async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuer
         Some(json!({ "rooms": rooms }).to_string())
     });
     match found.await {
-        Ok(None) => Err(Refusal::from(Reject::UserNotFound).into()),
-        view => Ok(shown(&http, view.ok().flatten().map(Into::into))),
+        Some(None) => Err(Refusal::from(Reject::UserNotFound).into()),
+        view => shown(&http, view.flatten().map(Into::into)),
     }
 }
 
@@ -197,7 +189,7 @@ fn said_in(hub: &Hub, user: UserId, room: RoomId) -> Value {
 fn bans(hub: &Hub, part: &Part, _: Time) -> Value {
     let after = part.after.as_deref().map(place_of);
     let found = hub.kept(after.as_ref()).take(part.limit);
-    let shown = found.map(|(place, kept, ban)| (banned(&kept, ban), shown_place(&place)));
+    let shown = found.map(|(place, kept, ban)| (Some(banned(&kept, ban)), shown_place(&place)));
     page("bans", shown, part)
 }
 
@@ -254,16 +246,6 @@ fn shown_address(address: Address) -> String {
     format!("{:016x}", address.0)
 }
 
-/// Rejects all requests except those of operators.
-impl<S: Sync> FromRequestParts<S> for Operator {
-    type Rejection = HttpError;
-
-    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, HttpError> {
-        let operator = head.extensions.get::<Self>().cloned();
-        operator.ok_or_else(|| Fault::OperatorRequired.into())
-    }
-}
-
 /// The log target of operators' actions.
 const LOG: &str = "talking_stick::operators";
 
@@ -276,40 +258,30 @@ const MUTED_USER: &str = "say whom: by `user_id`, or by `name`; for an address, 
 /// The most characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
-/// An act of operators.
-#[derive(Clone, Copy)]
-enum Deed {
-    Mute,
-    Unmute,
-    Kick,
-    Close,
-    Ban,
-    Unban,
+chat_core::listed! {
+    /// An act of operators, with the name of its route.
+    Deed {
+        Mute "mute",
+        Unmute "unmute",
+        Kick "kick",
+        Close "close",
+        Ban "ban",
+        Unban "unban",
+    }
 }
 
 /// The routes of all acts.
 fn act_routes() -> Router<Http> {
-    let acts = [
-        ("mute", Deed::Mute),
-        ("unmute", Deed::Unmute),
-        ("kick", Deed::Kick),
-        ("close", Deed::Close),
-        ("ban", Deed::Ban),
-        ("unban", Deed::Unban),
-    ];
-    let mut routes = Router::new();
-    for (name, deed) in acts {
-        let serve = move |operator, http, posted| deed.perform(name, operator, http, posted);
-        routes = routes.route(&format!("/{name}"), post(serve));
-    }
-    routes
+    Deed::ALL.iter().fold(Router::new(), |routes, deed| {
+        let serve = move |operator, http, posted| deed.perform(operator, http, posted);
+        routes.route(&format!("/{}", deed.name()), post(serve))
+    })
 }
 
 impl Deed {
     /// Performs the act, and logs it: the operator, the action, its subject, and the operator's reason.
     async fn perform(
         self,
-        what: &'static str,
         Operator(operator): Operator,
         State(http): State<Http>,
         posted: PostedCall,
@@ -341,7 +313,7 @@ impl Deed {
                 (refused, "an operator's act is refused")
             }
         };
-        let status = answer.status().as_u16();
+        let (what, status) = (self.name(), answer.status().as_u16());
         tracing::info!(target: LOG, %operator, what, whom, why, status, "{told}");
         answer
     }
@@ -409,15 +381,12 @@ async fn operate(
             Ok(json!({ "success": true, "lifted": found }))
         }
         Ok(_) => Ok(json!({ "success": true })),
-        Err(reject) => {
-            let is_elsewhere = matches!(reject, Reject::NotInRoom);
-            let mut refusal = Refusal::from(reject);
-            if is_elsewhere {
-                // The sentence of the core is for the participant.
-                refusal.message = "That participant is not in that room".into();
-            }
-            Err(refusal)
-        }
+        // The sentence of the core is for the participant.
+        Err(reject @ Reject::NotInRoom) => Err(Refusal {
+            message: "That participant is not in that room".into(),
+            ..reject.into()
+        }),
+        Err(reject) => Err(reject.into()),
     }
 }
 

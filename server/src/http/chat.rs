@@ -102,36 +102,29 @@ fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Ht
     }
 }
 
-/// A route of calls beside `/tools/{name}`, which an older client may call, too.
-#[derive(Clone, Copy)]
-pub(super) enum ShortRoute {
-    /// Registers a name and joins a room.
-    Register,
-    /// Makes a participant present by its handle.
-    Reconnect,
-    /// Ends the registration.
-    Unregister,
-    /// `send_message` to the caller's only room.
-    Send,
-    /// `talking_stick`: 202 while another participant holds it.
-    TalkingStick,
-    /// `check`, whose `wait_seconds` is called `delay`.
-    CheckEvent,
+chat_core::listed! {
+    /// A route of calls beside `/tools/{name}`, which an older client may call, too.
+    ShortRoute {
+        /// Registers a name and joins a room.
+        Register "/register",
+        /// Makes a participant present by its handle.
+        Reconnect "/reconnect",
+        /// Ends the registration.
+        Unregister "/unregister",
+        /// `send_message` to the caller's only room.
+        Send "/send",
+        /// `talking_stick`: 202 while another participant holds it.
+        TalkingStick "/talking_stick",
+        /// `check`, whose `wait_seconds` is called `delay`.
+        CheckEvent "/check_event",
+    }
 }
 
 pub(super) fn routes() -> Router<Http> {
-    let routes = [
-        ("/register", ShortRoute::Register),
-        ("/reconnect", ShortRoute::Reconnect),
-        ("/unregister", ShortRoute::Unregister),
-        ("/send", ShortRoute::Send),
-        ("/talking_stick", ShortRoute::TalkingStick),
-        ("/check_event", ShortRoute::CheckEvent),
-    ];
     let tools = Router::new().route("/tools/{name}", post(tool));
-    routes.into_iter().fold(tools, |router, (path, route)| {
+    ShortRoute::ALL.iter().fold(tools, |router, route| {
         let serve = move |http, posted| route.serve(http, posted);
-        router.route(path, post(serve))
+        router.route(route.name(), post(serve))
     })
 }
 

@@ -7,16 +7,16 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
-use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use chat_core::{Reader, Seq};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use server_chat::capacity::Reservation;
-use server_chat::driver::{AnswerFacts, CallerContext, Delivery, Ending, EventStream};
+use server_chat::driver::{AnswerFacts, Delivery, Ending, EventStream};
 use server_chat::identity::ReaderId;
 use server_chat::service::RequestOrigin;
 use server_chat::wire;
@@ -26,6 +26,7 @@ use super::chat::origin;
 use super::older::{self, Older};
 use super::{Http, Served, invalid};
 use crate::guard::HttpError;
+use crate::headers::{is_of_type, listed};
 
 /// The header in which a reconnecting reader names its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -71,7 +72,7 @@ pub(super) async fn events(State(http): State<Http>, request: Request) -> Served
         let older = older::named(&http, all, name, origin);
         let (stream, older) = older.events().await?;
         let kept = (http.options.keep_alive, held);
-        return Ok(reading(stream, None, kept, Some(older)));
+        return Ok(reading(stream, &AnswerFacts::Nothing, kept, Some(older)));
     }
     if query.username.is_some() {
         return Err(invalid("`username` is no query of /events"));
@@ -82,14 +83,9 @@ pub(super) async fn events(State(http): State<Http>, request: Request) -> Served
     }
     let (service, from) = (&http.service, origin.address);
     let held = service.place_for_stream(origin.source)?;
-    let (stream, CallerContext { more, .. }) = service.stream(whose, from, after).await?;
-    let begins = if let AnswerFacts::Begins(seq) = more {
-        Some(seq)
-    } else {
-        None
-    };
+    let (stream, context) = service.stream(whose, from, after).await?;
     let kept = (http.options.keep_alive, held);
-    Ok(reading(stream, begins, kept, None))
+    Ok(reading(stream, &context.more, kept, None))
 }
 
 /// The inbox by the reader id, which only reads, by the handle, or of the token's only participant, who
@@ -99,33 +95,24 @@ async fn whose(
     origin: &RequestOrigin,
     reader: Option<String>,
 ) -> Result<Reader, HttpError> {
-    let secrets = http.service.secrets();
+    let service = &http.service;
     if let Some(reader) = reader {
-        return Ok(Reader::ReaderId(
-            secrets.reader_hash(&ReaderId::given(&reader)),
-        ));
+        let hash = service.secrets().reader_hash(&ReaderId::given(&reader));
+        return Ok(Reader::ReaderId(hash));
     }
-    let handle = http.service.handle_of(origin, None).await?;
-    Ok(Reader::Handle(secrets.handle_hash(&handle)))
+    Ok(service.reader(&service.handle_of(origin, None).await?))
 }
 
 /// Whether the Accept header explicitly names events.
 fn asks_for_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter();
-    let accepted = accepted.filter_map(|value| value.to_str().ok());
-    let kinds = accepted.flat_map(|kinds| kinds.split(','));
-    let essence = |kind: &str| kind.split(';').next().unwrap_or_default().trim().to_owned();
-    kinds
-        .map(essence)
-        .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
+    listed(headers, ACCEPT, ',').any(|kind| is_of_type(kind, "text/event-stream"))
 }
 
 fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, HttpError> {
-    match headers.get(LAST_EVENT_ID).map(HeaderValue::to_str) {
+    match headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes) {
         // A browser without a last id sends an empty one.
-        None | Some(Ok("")) => Ok(None),
-        Some(Ok(text)) => cursor("Last-Event-ID", text).map(Some),
-        Some(Err(_)) => cursor("Last-Event-ID", "").map(Some),
+        None | Some(b"") => Ok(None),
+        Some(id) => cursor("Last-Event-ID", &String::from_utf8_lossy(id)).map(Some),
     }
 }
 
@@ -162,8 +149,6 @@ fn query(text: &str) -> Result<Query, HttpError> {
 #[derive(Debug)]
 struct Reading {
     stream: EventStream,
-    /// The first block.
-    first: Option<String>,
     /// The form of an older client, if it is for one.
     older: Option<Older>,
     keep_alive: Duration,
@@ -175,9 +160,6 @@ struct Reading {
 impl Reading {
     /// The next bytes for the reader. The call implies that the connection took the last ones.
     async fn next(&mut self) -> Option<String> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
         while !self.is_ended {
             if let Some(older) = &mut self.older {
                 older.taken();
@@ -200,13 +182,12 @@ impl Reading {
 
 fn reading(
     stream: EventStream,
-    begins: Option<Seq>,
+    facts: &AnswerFacts,
     (keep_alive, held): (Duration, Reservation),
     older: Option<Older>,
 ) -> Response {
     let reading = Reading {
         stream,
-        first: Some(opening(begins)),
         older,
         keep_alive,
         is_ended: false,
@@ -214,14 +195,14 @@ fn reading(
     };
     let blocks = stream::unfold(reading, |mut reading| async move {
         let text = reading.next().await?;
-        Some((Ok::<_, Infallible>(Bytes::from(text)), reading))
+        Some((text, reading))
     });
-    response(Body::from_stream(blocks))
+    let blocks = stream::iter([opening(facts)]).chain(blocks);
+    response(Body::from_stream(blocks.map(Ok::<_, Infallible>)))
 }
 
 fn response(body: Body) -> Response {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::OK;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -232,9 +213,9 @@ fn response(body: Body) -> Response {
 
 /// The first block: not an event, but it gives a reader that is disconnected early the place to
 /// continue from.
-fn opening(begins: Option<Seq>) -> String {
+fn opening(facts: &AnswerFacts) -> String {
     let mut text = format!(": welcome\nretry: {RETRY_MS}\n");
-    if let Some(seq) = begins {
+    if let AnswerFacts::Begins(seq) = facts {
         text += &format!("id: {seq}\n");
     }
     text + "\n"
@@ -320,6 +301,9 @@ mod tests {
 
     #[test]
     fn the_first_block_says_where_the_stream_begins() {
-        assert_eq!(opening(Some(Seq(7))), ": welcome\nretry: 2000\nid: 7\n\n");
+        assert_eq!(
+            opening(&AnswerFacts::Begins(Seq(7))),
+            ": welcome\nretry: 2000\nid: 7\n\n"
+        );
     }
 }

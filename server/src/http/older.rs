@@ -179,28 +179,26 @@ impl OlderCall<'_> {
             text: arguments.needed_text("message")?,
             epoch: None,
         };
-        let mut outcome = self.perform(Tool::SendMessage, &send).await;
-        if matches!(&outcome.result, Err(refusal) if refusal.code == "stick_required") {
-            let claimed = self.claim().await;
-            if claimed.result.is_ok() {
-                outcome = self.perform(Tool::SendMessage, &send).await;
-            }
+        let mut sent = self.perform(Tool::SendMessage, &send).await;
+        if matches!(&sent, Err(refusal) if refusal.code == "stick_required")
+            && let Ok(claimed) = self.claim().await
+        {
+            sent = self.perform(Tool::SendMessage, &send).await;
             if waits(&claimed) {
                 self.release().await;
                 return Err(held(&claimed));
             }
         }
-        if outcome.result.is_ok() {
-            self.release().await;
-        }
-        answer(&outcome)
+        let sent = sent?;
+        self.release().await;
+        answer(&sent)
     }
 
     /// Claims the stick. A granted one is released after a time without a message.
-    async fn claim(&self) -> CallOutcome {
+    async fn claim(&self) -> Result<CallOutcome, Refusal> {
         let (room, epoch) = (None, None);
         let claim = Command::TalkingStick { room, epoch };
-        let outcome = self.perform(Tool::TalkingStick, &claim).await;
+        let outcome = self.perform(Tool::TalkingStick, &claim).await?;
         if let Some(Answer::Done(Reply::Stick {
             place: 0, epoch, ..
         })) = outcome.response()
@@ -218,17 +216,16 @@ impl OlderCall<'_> {
             });
             *lock(&known.turn) = Some(AbortOnDropHandle::new(task));
         }
-        outcome
+        Ok(outcome)
     }
 
     /// The stick is granted, or held by another member.
     async fn talking_stick(&self) -> Served {
-        let outcome = self.claim().await;
+        let outcome = self.claim().await?;
         if waits(&outcome) {
             self.release().await;
             return Err(held(&outcome));
         }
-        outcome.result.as_ref().map_err(Clone::clone)?;
         let mut said = outcome.json();
         said["success"] = true.into();
         Ok(ok(&said))
@@ -238,7 +235,7 @@ impl OlderCall<'_> {
     async fn release(&self) {
         let (room, epoch) = (None, None);
         let reset = Command::Reset { room, epoch };
-        self.perform(Tool::Reset, &reset).await;
+        let _ = self.perform(Tool::Reset, &reset).await;
     }
 
     /// Notifies the room that the client waits.
@@ -264,17 +261,21 @@ impl OlderCall<'_> {
 
     /// `GET /events`: the unread events, in the older client's format.
     pub(super) async fn events(&self) -> Result<(EventStream, Older), HttpError> {
-        let known = self.known().await?;
-        let (stream, known) = match self.stream(&known).await {
-            Err(refusal) if refusal.code == "unknown_handle" => {
-                self.all.forget(&self.name);
-                let known = self.known().await?;
-                (self.stream(&known).await?, known)
-            }
-            opened => (opened?, known),
+        let mut known = self.known().await?;
+        let mut opened = self.stream(&known).await;
+        if matches!(&opened, Err(refusal) if refusal.code == "unknown_handle") {
+            self.all.forget(&self.name);
+            known = self.known().await?;
+            opened = self.stream(&known).await;
+        }
+        let older = Older {
+            known,
+            node: self.http.service.node().clone(),
+            cursor: None,
+            claims: BTreeSet::new(),
+            freed: None,
         };
-        let node = self.http.service.node().clone();
-        Ok((stream, Older::new(known, node)))
+        Ok((opened?, older))
     }
 
     async fn stream(&self, known: &Known) -> Result<EventStream, Refusal> {
@@ -291,20 +292,17 @@ impl OlderCall<'_> {
         }
     }
 
-    /// Performs a call. A participant that is unknown, or no longer known, is registered first.
-    async fn perform(&self, tool: Tool, ask: &Command) -> CallOutcome {
+    /// Performs a command. A participant that is unknown, or no longer known, is registered first.
+    async fn perform(&self, tool: Tool, command: &Command) -> Result<CallOutcome, Refusal> {
         let mut is_repeated = false;
         loop {
-            let known = match self.known().await {
-                Ok(known) => known,
-                Err(refusal) => return CallOutcome::refused(tool, refusal),
-            };
-            let asked = asked(known.handle.clone(), Ask::Command(ask.clone()));
+            let known = self.known().await?;
+            let asked = asked(known.handle.clone(), Ask::Command(command.clone()));
             let outcome = self.http.service.ask(tool, asked, &self.origin).await;
-            let is_known =
-                !matches!(&outcome.result, Err(refusal) if refusal.code == "unknown_handle");
-            if is_known || is_repeated {
-                return outcome;
+            match &outcome.result {
+                Ok(_) => return Ok(outcome),
+                Err(refusal) if refusal.code == "unknown_handle" && !is_repeated => {}
+                Err(refusal) => return Err(refusal.clone()),
             }
             self.all.forget(&self.name);
             is_repeated = true;
@@ -381,16 +379,6 @@ pub(super) struct Older {
 }
 
 impl Older {
-    fn new(known: Arc<Known>, node: NodeClient) -> Self {
-        Self {
-            known,
-            node,
-            cursor: None,
-            claims: BTreeSet::new(),
-            freed: None,
-        }
-    }
-
     /// Records that the connection has taken the last page.
     pub(super) fn taken(&mut self) {
         if let Some(cursor) = self.cursor.take() {

@@ -4,13 +4,12 @@
 //! Each view costs the driver a walk over its content. So its size is bounded. The overview is cached
 //! for a second; the names are always those of now, and made for one request at a time.
 
-use std::future::Future;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use chat_core::config::StickRule;
 use chat_core::{Attendance, Hub, Reject, RoomView, Time};
 use serde_json::{Value, json};
@@ -47,21 +46,15 @@ const READY_KEPT: Duration = Duration::from_millis(250);
 #[derive(Debug, Default)]
 pub(super) struct Views {
     overview: Kept,
-    ready: Kept<Result<(), Reject>>,
+    ready: Kept<Option<Reject>>,
     pub(super) admin: Kept,
     /// Held while names are listed.
     turn: Mutex<()>,
 }
 
 /// An answer that is cached for a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Kept<T = Bytes>(Mutex<Option<(Instant, T)>>);
-
-impl<T> Default for Kept<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
 
 impl<T: Clone> Kept<T> {
     /// The cached answer, or a new one if it is too old. Concurrent requests wait for that one.
@@ -83,13 +76,11 @@ impl<T: Clone> Kept<T> {
 }
 
 /// The view, or the refusal `overloaded`.
-pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
+pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Served {
     match view {
-        Some(bytes) => written(StatusCode::OK, bytes.into()),
-        None if http.options.closing.is_cancelled() => {
-            HttpError::from(Fault::ShuttingDown).into_response()
-        }
-        None => HttpError::from(Fault::Overloaded).into_response(),
+        Some(bytes) => Ok(written(StatusCode::OK, bytes.into())),
+        None if http.options.closing.is_cancelled() => Err(Fault::ShuttingDown.into()),
+        None => Err(Fault::Overloaded.into()),
     }
 }
 
@@ -143,27 +134,33 @@ pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -
     let part = part(query.as_deref(), NAMES)?;
     let _turn = http.views.turn.lock().await;
     let view = look(&http, move |node| names(node, &part)).await;
-    Ok(shown(&http, view))
+    shown(&http, view)
 }
 
 fn names(node: &View<'_>, part: &Part) -> Value {
-    let mut seen = 0;
-    let mut last = None;
-    let mut names = Vec::new();
-    for view in node.hub.participants(part.after.as_deref(), part.limit) {
-        seen += 1;
-        if view.presence != Attendance::Away {
-            names.push(view.who.name.to_string());
-        }
-        last = Some(view.who.name.to_string());
-    }
-    // Absent participants are not shown, but the next part starts after them.
-    let next = last.filter(|_| seen >= part.limit);
-    json!({ "users": names, "next": next })
+    let found = node.hub().participants(part.after.as_deref(), part.limit);
+    let named = found.map(|view| {
+        let name = view.who.name.to_string();
+        // Absent participants are not shown, but the next part starts after them.
+        let shown = (view.presence != Attendance::Away).then(|| name.as_str().into());
+        (shown, name)
+    });
+    page("users", named, part)
+}
+
+/// A page with these items, each with its place, and the place after which the next page begins.
+pub(super) fn page(
+    name: &str,
+    items: impl Iterator<Item = (Option<Value>, String)>,
+    part: &Part,
+) -> Value {
+    let (shown, places): (Vec<_>, Vec<_>) = items.unzip();
+    let next = places.last().filter(|_| places.len() >= part.limit);
+    json!({ name: shown.into_iter().flatten().collect::<Value>(), "next": next })
 }
 
 /// `GET /overview`: the summary for visitors.
-pub(super) async fn overview(State(http): State<Http>) -> Response {
+pub(super) async fn overview(State(http): State<Http>) -> Served {
     let now = http.service.node().now();
     let operators = http.options.operators;
     let made = look(&http, move |node| {
@@ -234,18 +231,16 @@ pub(super) async fn readyz(State(http): State<Http>) -> Served {
     if http.options.closing.is_cancelled() {
         return Err(Fault::ShuttingDown.into());
     }
+    let node = http.service.node();
     let asked = async {
-        let now = http.service.node().now();
-        let answer = http
-            .service
-            .node()
-            .look(move |node| node.check_storage(now));
-        timeout(PATIENCE, answer).await.ok()?.ok()
+        let now = node.now();
+        let answer = node.look(move |node| node.check_storage(now).err());
+        timeout(PATIENCE, answer).await.ok().flatten()
     };
     match http.views.ready.get(READY_KEPT, asked).await {
-        Some(Ok(())) => Ok(ok(&json!({ "status": "ready" }))),
-        Some(Err(reject)) => Err(Refusal::from(reject).into()),
-        None => Ok(shown(&http, None)),
+        Some(None) => Ok(ok(&json!({ "status": "ready" }))),
+        Some(Some(reject)) => Err(Refusal::from(reject).into()),
+        None => shown(&http, None),
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use server_storage::history;
 use server_storage::journal::{DatabaseError, JournalReader};
 
-use super::{UpkeepError, opened};
+use super::{At as _, UpkeepError, opened};
 
 /// What was found.
 #[derive(Debug, Default, Serialize)]
@@ -70,8 +70,8 @@ pub fn inspect(data: &Path, json: bool, out: &mut dyn Write) -> Result<(), Upkee
 
 fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report, UpkeepError> {
     // The mark is read first: the journal only grows.
-    let marks = reader.marks().map_err(UpkeepError::file(data))?;
-    let (snapshots, links) = snapshots(reader, origin).map_err(UpkeepError::file(data))?;
+    let marks = reader.marks().at(data)?;
+    let (snapshots, links) = snapshots(reader, origin).at(data)?;
     let damaged = snapshots.iter().filter(|snapshot| !snapshot.usable);
     let problems = damaged.map(|one| format!("snapshot {} cannot be used", one.position));
     let mut report = Report {
@@ -84,7 +84,7 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
         snapshots,
         ..Report::default()
     };
-    verify(reader, origin, &links, &mut report).map_err(UpkeepError::database(data))?;
+    verify(reader, origin, &links, &mut report).at(data)?;
     let recovered = reader.recover(origin);
     report.starts = recovered.is_ok();
     let problem = recovered.err().map(|error| error.to_string());
@@ -99,7 +99,7 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
         }
         Err(problem) => report.problems.push(problem),
     }
-    report.bytes = sizes(data).map_err(UpkeepError::file(data))?;
+    report.bytes = sizes(data).at(data)?;
     Ok(report)
 }
 

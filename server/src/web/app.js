@@ -1,17 +1,16 @@
 // The page: its frame, its views, and its periodic tasks.
 
 import { h, render } from '/preact/preact.mjs';
-import { Dialog, ask as question } from '/page/field.js';
-import { Gate, forgetToken } from '/page/token.js';
+import { Dialog, Field, ask as question, submitted } from '/page/field.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
 import { Name } from '/page/parts.js';
-import { hasToken, keepLogs, leave as leaveToNext } from '/page/kept.js';
+import { hasToken, keepLogs, keepToken, leave as leaveToNext } from '/page/kept.js';
 import { expire, holds, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
 import { addressOf, listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
-import { ask } from '/page/server.js';
+import { ask, forgetToken, giveToken } from '/page/server.js';
 import { BASE, changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
 // The time between two updates of the overview, and of clocks, in milliseconds.
@@ -89,8 +88,26 @@ const notes = (kind) => state.notes.filter((one) => one.kind === kind).map((one)
   one.undo && h('button', { class: 'small', onClick: () => { dismiss(one.id); doing(`undo ${one.id}`, one.undo); } }, 'Undo'),
   h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
 
+// The form that replaces the page until there is a token.
+function Gate() {
+  const submit = ({ token }) => doing('gate', async () => {
+    await giveToken(token);
+    keepToken(true);
+    state.gate = null;
+    changed();
+    await begin();
+  }, () => 'token');
+  return h('main', { id: 'main', class: 'narrow' },
+    h('form', { class: 'card gate', onSubmit: submitted(submit) },
+      h('h1', { tabindex: -1 }, 'A token, please'),
+      h('p', { class: 'muted' }, 'This server is for people with a token. Its operator can give you one; it is kept in a cookie for this browser.'),
+      state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),
+      h(Field, { id: 'token', name: 'token', label: 'Token', type: 'password', required: true, autocomplete: 'current-password' }),
+      h('button', { class: 'primary', disabled: state.busy.has('gate') }, 'Go in')));
+}
+
 function App() {
-  if (state.gate) return [h(Top), h(Gate, { then: begin }), h(Notes)];
+  if (state.gate) return [h(Top), h(Gate), h(Notes)];
   const room = state.rooms.get(state.roomId);
   const trouble = CONNECTION[state.connection] ?? (state.trouble && `${state.trouble} Trying again…`);
   return [

@@ -270,7 +270,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<File> {
 }
 
 /// The folder of a file.
-fn folder_of(path: &Path) -> &Path {
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         Some(_) | None => Path::new("."),

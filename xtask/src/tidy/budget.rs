@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1400),
     ("core/journal", 935),
     ("core/types", 1700),
-    ("server", 12860),
+    ("server", 12760),
     ("server/chat", 6430),
     ("server/nats", 1040),
     ("server/settings", 1290),

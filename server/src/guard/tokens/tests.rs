@@ -129,6 +129,11 @@ fn a_name_has_two_tokens_while_it_changes_them() {
     assert!(!old.all[0].is_open() && both.all[0].is_open() && ann.is_open());
 }
 
+/// Reads the tokens of a server with one realm.
+fn read(file: &tempfile::NamedTempFile) -> Result<TokenFile, TokensError> {
+    TokenFile::read(file.path(), ("main".into(), Arc::from(["main".into()])))
+}
+
 fn line(name: &str, token: &str) -> String {
     let hash = Sha256::digest(token.as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -143,7 +148,7 @@ fn is_known(file: &TokenFile, token: &str) -> bool {
 fn a_change_is_read_when_it_has_settled_and_a_bad_file_changes_nothing() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(line("ann", "a").as_bytes()).unwrap();
-    let tokens = TokenFile::read(file.path()).unwrap();
+    let tokens = read(&file).unwrap();
     file.write_all(line("ben", "b").as_bytes()).unwrap();
     tokens.look(Time(0));
     assert!(!is_known(&tokens, "b"));
@@ -163,16 +168,13 @@ fn a_change_is_read_when_it_has_settled_and_a_bad_file_changes_nothing() {
 fn an_emptied_file_revokes_every_token_and_a_missing_one_none() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), line("ann", "a")).unwrap();
-    let tokens = TokenFile::read(file.path()).unwrap();
+    let tokens = read(&file).unwrap();
     std::fs::write(file.path(), "# none\n").unwrap();
     tokens.look(Time(0));
     assert!(is_known(&tokens, "a"));
     tokens.look(Time(0));
     assert!(!is_known(&tokens, "a"));
-    assert!(matches!(
-        TokenFile::read(file.path()),
-        Err(TokensError::Empty(_))
-    ));
+    assert!(matches!(read(&file), Err(TokensError::Empty(_))));
     std::fs::write(file.path(), line("ben", "b")).unwrap();
     tokens.reload();
     assert!(is_known(&tokens, "b") && !is_known(&tokens, "a"));

@@ -97,11 +97,7 @@ export class Dialog extends Component {
     const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
     const label = typeof does === 'function' ? does(this.state) : does;
     const submit = async (values) => {
-      const done = await doing('dialog', async () => {
-        await act(values);
-        return true;
-      }, at);
-      if (done) this.box.current?.close();
+      if (await doing('dialog', () => act(values), at)) this.box.current?.close();
     };
     return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
       h('form', { onSubmit: submitted(submit), onChange: (event) => this.setState(valuesOf(event)) },

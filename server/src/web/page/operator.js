@@ -1,17 +1,13 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
-import { endSession, giveToken } from '/page/token.js';
-import { Refused, UNKNOWN, ask } from '/page/server.js';
+import { Refused, UNKNOWN, ask, endSession, giveToken } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
-// The lists, each with its source.
-export const LISTS = {
-  figures: { label: 'Figures', path: '/admin/overview' },
-  people: { label: 'Participants', path: '/admin/participants?limit=200' },
-  rooms: { label: 'Rooms', path: '/admin/rooms?limit=200' },
-  reports: { label: 'Reports', path: '/admin/reports?limit=200' },
-  bans: { label: 'Bans', path: '/admin/bans?limit=200' },
-};
+// The first list: figures. The route of a list has its name.
+const FIGURES = 'overview';
+
+// The number of items that are asked for at once.
+const LIMIT = 200;
 
 // The number of updates in the charts: half an hour.
 const LOOKS = 720;
@@ -20,7 +16,7 @@ export function operator() {
   state.operator ??= {
     // 'asking', 'out', 'none' (the server has no operators) or 'in'.
     is: 'asking',
-    list: 'figures',
+    list: FIGURES,
     data: {},
     // The figures of the last updates: { waiting, participants }.
     looks: [],
@@ -43,11 +39,11 @@ export async function look() {
   const after = it.after[list];
   const more = after ? `&after=${encodeURIComponent(after)}` : '';
   try {
-    it.data[list] = await ask('GET', LISTS[list].path + more);
+    it.data[list] = await ask('GET', `/admin/${list}?limit=${LIMIT}${more}`);
     it.is = 'in';
     it.stale = null;
-    if (list === 'figures') {
-      it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+    if (list === FIGURES) {
+      it.looks = [...it.looks, it.data[list]].slice(-LOOKS);
       measure(it, read(await ask('GET', '/metrics', { text: true })));
     }
   } catch (error) {
@@ -62,7 +58,6 @@ function measure(it, now) {
   if (it.last) it.rates = [...it.rates, between(it.last, now)].slice(-LOOKS);
   it.first ??= now;
   it.last = now;
-  it.errors = errors(it.first, now);
 }
 
 export function choose(list) {
@@ -71,8 +66,10 @@ export function choose(list) {
   look();
 }
 
-export function turn(list, after) {
-  operator().after[list] = after;
+// Shows the part of the list after this place.
+export function turn(after) {
+  const it = operator();
+  it.after[it.list] = after;
   look();
 }
 
@@ -156,7 +153,8 @@ function within(buckets, share) {
 
 // Refusals and requests that the guard refused, by code, the most frequent first: since the start
 // of the server, and since the first reading.
-function errors(first, now) {
+export function errors({ first, last: now }) {
+  if (!first) return [];
   const rows = ['refusals', 'turnedAway'].flatMap((name) => [...now[name]].map(([code, all]) => ({
     code, all, recent: all - (first[name].get(code) ?? 0),
   })));

@@ -2,7 +2,7 @@
 
 import { h } from '/preact/preact.mjs';
 import { Fault, Field, submitted, ask as question } from '/page/field.js';
-import { LISTS, act, actAtOnce, choose, context, operator, signIn, signOut, turn } from '/page/operator.js';
+import { act, actAtOnce, choose, context, errors, operator, signIn, signOut, turn } from '/page/operator.js';
 import { Clock, Entry, Name, Presence, Words, isolated, span } from '/page/parts.js';
 import { entryOf } from '/page/room.js';
 import { changed, doing, state } from '/page/state.js';
@@ -27,7 +27,14 @@ function Door({ it }) {
     h('button', { class: 'primary', disabled: state.busy.has('operator') }, 'Sign in'));
 }
 
-const VIEWS = { figures: Figures, people: People, rooms: Rooms, reports: Reports, bans: Bans };
+// The lists, by their routes.
+const LISTS = {
+  overview: { label: 'Figures', view: Figures },
+  participants: { label: 'Participants', view: People },
+  rooms: { label: 'Rooms', view: Rooms },
+  reports: { label: 'Reports', view: Reports },
+  bans: { label: 'Bans', view: Bans },
+};
 
 function Desk({ it }) {
   const data = it.data[it.list];
@@ -42,16 +49,14 @@ function Desk({ it }) {
         key: name, 'aria-current': it.list === name ? 'page' : undefined, onClick: () => choose(name),
       }, label))),
     h('div', { class: 'desk' },
-      data ? h(VIEWS[it.list], { data, it }) : h('p', { class: 'muted' }, it.stale ? '' : 'Looking…')),
+      data ? [h(LISTS[it.list].view, { data, it }), h(Pages, { next: data.next, after: it.after[it.list] })] : h('p', { class: 'muted' }, it.stale ? '' : 'Looking…')),
   ];
 }
 
-function Pages({ list, data, it }) {
-  if (!data.next && !it.after[list]) return null;
-  return h('div', { class: 'actions' },
-    it.after[list] && h('button', { class: 'small', onClick: () => turn(list, null) }, 'From the beginning'),
-    data.next && h('button', { class: 'small', onClick: () => turn(list, data.next) }, 'More'));
-}
+// The way to another part of a long list.
+const Pages = ({ next, after }) => (next || after) && h('div', { class: 'actions' },
+  after && h('button', { class: 'small', onClick: () => turn(null) }, 'From the beginning'),
+  next && h('button', { class: 'small', onClick: () => turn(next) }, 'More'));
 
 const REASON = { name: 'reason', label: 'Reason, which those concerned may see' };
 
@@ -72,7 +77,6 @@ function People({ data, it }) {
   return [
     h(Reason, { it, label: 'Reason for your next action; the people concerned may see it' }),
     h(Table, { title: 'Participants', heads: ['Name', 'Id', 'Presence', 'Rooms', 'Waits since', 'Do'], rows, none: 'Nobody is registered.' }),
-    h(Pages, { list: 'people', data, it }),
   ];
 }
 
@@ -118,7 +122,7 @@ const ban = (id, name, reason) => button('Ban', name, () => actAtOnce('ban', { u
   reason, undo: { what: 'unban', body: { name }, said: `The ban of ${isolated(name)} is lifted. They can join again.` },
 }), 'danger');
 
-function Rooms({ data, it }) {
+function Rooms({ data }) {
   const close = ({ room_id, name }) => question({
     title: ['Close ', h(Name, null, name)], text: 'The room ends for all of its members.', fields: [REASON], does: 'Close', danger: true,
     act: (values) => act('close', { room_id, ...values }, `${isolated(name)} is closed.`),
@@ -134,10 +138,7 @@ function Rooms({ data, it }) {
       button('Close', room.name, () => close(room), 'danger'),
     ],
   }));
-  return [
-    h(Table, { title: 'Named rooms', heads: ['Name', 'Id', 'Members', 'Has the stick', 'In line', 'Do'], rows, none: 'No named room is open.' }),
-    h(Pages, { list: 'rooms', data, it }),
-  ];
+  return h(Table, { title: 'Named rooms', heads: ['Name', 'Id', 'Members', 'Has the stick', 'In line', 'Do'], rows, none: 'No named room is open.' });
 }
 
 function Reports({ data, it }) {
@@ -175,7 +176,7 @@ function Context({ rooms }) {
     room.messages.map((one) => h(Entry, { key: one.room_seq, entry: entryOf(one), goesOn: false })))));
 }
 
-function Bans({ data, it }) {
+function Bans({ data }) {
   const called = (ban) => ban.name ?? ban.handle_of?.display_name ?? ban.address;
   const lift = (ban) => {
     const which = ban.address ? { address: ban.address } : { name: called(ban) };
@@ -198,7 +199,6 @@ function Bans({ data, it }) {
     h('div', { class: 'actions' }, h('button', { onClick: address }, 'Ban an address')),
     h(Fault, { at: 'deed' }),
     h(Table, { title: 'Bans', heads: ['Whom', 'By', 'Reason', 'Operator', 'When', 'Do'], rows, none: 'Nobody is banned.' }),
-    h(Pages, { list: 'bans', data, it }),
   ];
 }
 
@@ -214,7 +214,7 @@ function Figures({ data, it }) {
       h(Tile, { label: 'Half of the calls within', value: short(rate?.half), values: it.rates.map((one) => one.half ?? 0) }),
       h(Tile, { label: '99 of 100 calls within', value: short(rate?.most), values: it.rates.map((one) => one.most ?? 0) })),
     h(Latency, { rates: it.rates }),
-    h(Errors, { errors: it.errors ?? [] }),
+    h(Errors, { errors: errors(it) }),
     h('dl', { class: 'tiles' }, tiles.map(([label, key]) => h(Tile, { key, label, value: data[key].toLocaleString(), values: it.looks.map((one) => one[key]) }))),
     h('div', { class: 'columns' },
       h(Counts, { title: 'The stick', counts: data.stick_moves }),

@@ -23,7 +23,7 @@ export function Badge({ user }) {
   const first = [...(user.display_name ?? '?').trim()][0] ?? '?';
   let hue = 0;
   for (const letter of user.user_id) hue = (hue * 31 + letter.codePointAt(0)) % 6;
-  return h('span', { class: `badge hue-${hue}`, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
+  return h('span', { class: 'badge', style: { '--hue': hue * 60 }, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
 }
 
 // Making a format takes far longer than using it.

@@ -61,8 +61,7 @@ function found(id, partner) {
   const known = state.rooms.get(id);
   // Nothing was said before a pair was found.
   const room = enter({ id, kind: 'pair', name: partner.display_name, partner, more: false });
-  room.members.set(partner.user_id, { ...partner, presence: 'present' });
-  if (state.me) room.members.set(state.me.userId, { user_id: state.me.userId, display_name: state.me.name, presence: 'present' });
+  members(room, [partner, { user_id: state.me.userId, display_name: state.me.name }]);
   if (known) return;
   show('room', id);
   notice(`You are paired with ${isolated(partner.display_name)}`);
@@ -302,7 +301,11 @@ export async function leaveRoom(room) {
 // Ends the registration.
 export async function signOut() {
   await ask('POST', '/unregister', { body: {}, handle: state.me.handle });
-  clear();
+  hush();
+  unregistered(null);
+  state.rooms.clear();
+  keep();
+  keepLogs();
   show(state.view === 'operator' ? 'operator' : 'home');
 }
 
@@ -318,15 +321,6 @@ function lost(why, barred = false) {
 }
 
 const unregistered = (lost) => Object.assign(state, { lost, me: null, pairing: null, cursor: null });
-
-// Removes all that belongs to a registration.
-function clear() {
-  hush();
-  unregistered(null);
-  state.rooms.clear();
-  keep();
-  keepLogs();
-}
 
 // Joins the rooms again that ended with the registration, and shows the one on the screen.
 export async function joinAgain() {

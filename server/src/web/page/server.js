@@ -1,7 +1,7 @@
 // Calls of the server. A call that changes state carries a request key, so that it can be repeated
 // if no answer came: the server performs it once, and repeats its answer.
 
-import { proof } from '/page/kept.js';
+import { keepProof, keepToken, proof } from '/page/kept.js';
 import { BASE, changed, state } from '/page/state.js';
 
 // The number of attempts, and the pauses in between, in milliseconds.
@@ -102,6 +102,26 @@ export async function ask(method, path, { body, token, handle, text = false } = 
     changed();
   }
   throw refused;
+}
+
+// Exchanges a token for the cookie, which accompanies every later request. Scripts cannot read it.
+export async function giveToken(token) {
+  const session = await ask('POST', '/session', { token: token.trim() });
+  keepProof(session.proof);
+}
+
+// Ends the session. Of an operator's, the server keeps the user that this browser is besides, and
+// answers with the proof of that.
+export async function endSession() {
+  const { proof: next = null } = await ask('DELETE', '/session');
+  keepProof(next);
+  return next;
+}
+
+// Deletes the cookie.
+export async function forgetToken() {
+  while (await endSession());
+  keepToken(false);
 }
 
 // Notes whether the last request was answered.

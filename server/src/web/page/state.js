@@ -31,10 +31,9 @@ export const state = {
   rooms: new Map(),
   // While the user waits for a partner: { since, position, length, estimate }.
   pairing: null,
-  // Actions in progress, so that a button is not pressed twice.
-  busy: new Set(),
-  // Those that take so long that they say so.
-  slow: new Set(),
+  // Actions in progress, so that a button is not pressed twice; with whether they take so long that they
+  // say so.
+  busy: new Map(),
   // Errors that stand at a field until it changes or the action succeeds, by action: { at, message }.
   faults: new Map(),
   // The field that gets the focus with the next drawing; null without one.
@@ -94,18 +93,19 @@ export function dismiss(id) {
 }
 
 // Runs an action once at a time, and shows that it is in progress. An error is shown at the field
-// whose id `at` gives for it, or for a moment.
+// whose id `at` gives for it, or for a moment. Returns whether the action succeeded.
 export async function doing(what, action, at = null) {
-  if (state.busy.has(what)) return undefined;
-  state.busy.add(what);
+  if (state.busy.has(what)) return false;
+  state.busy.set(what, false);
   state.faults.delete(what);
   changed();
   const slow = setTimeout(() => {
-    state.slow.add(what);
+    state.busy.set(what, true);
     changed();
   }, SLOW);
   try {
-    return await action();
+    await action();
+    return true;
   } catch (error) {
     if (at) {
       state.focus = at(error);
@@ -113,14 +113,13 @@ export async function doing(what, action, at = null) {
     } else {
       note(error.message, 'error');
     }
-    return undefined;
+    return false;
   } finally {
     clearTimeout(slow);
-    state.slow.delete(what);
     state.busy.delete(what);
     changed();
   }
 }
 
 // The label of an action's button.
-export const label = (what, text) => (state.slow.has(what) ? 'One moment…' : text);
+export const label = (what, text) => (state.busy.get(what) ? 'One moment…' : text);

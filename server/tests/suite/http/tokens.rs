@@ -1,5 +1,6 @@
 //! Token files: revoked, changed, expired and guessed tokens.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -18,10 +19,16 @@ pub(crate) fn lines(all: &[&str]) -> String {
     lines.collect()
 }
 
+/// The tokens in this file, of a server with one realm.
+fn token_file(path: &Path) -> Arc<TokenFile> {
+    let realm = ("main".into(), Arc::from(["main".into()]));
+    Arc::new(TokenFile::read(path, realm).expect("tokens"))
+}
+
 /// A token file with these tokens, which never changes.
 pub(crate) fn tokens(all: &[&str]) -> Arc<TokenFile> {
     let (file, _) = file_with(&lines(all));
-    Arc::new(TokenFile::read(file.path()).expect("tokens"))
+    token_file(file.path())
 }
 
 /// Opens the stream of the participant that belongs to a token.
@@ -36,7 +43,7 @@ async fn events_as(world: &World, token: &str) -> Events {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
     let (file, _) = file_with(&lines(&["sesame", "simsim"]));
-    let keys = Arc::new(TokenFile::read(file.path()).unwrap());
+    let keys = token_file(file.path());
     let world = World::free(|setup| setup.guard.tokens = Some(Arc::clone(&keys))).await;
     let (ann, ben) = (json!({ "username": "Ann" }), json!({ "username": "Ben" }));
     let ann = world.post_as("sesame", "/register", ann).await.json();
@@ -77,10 +84,7 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() {
     let (file, _) = file_with(&lines(&["sesame"]));
-    let world = World::with(|setup| {
-        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
-    })
-    .await;
+    let world = World::with(|setup| setup.guard.tokens = Some(token_file(file.path()))).await;
     let status = async |token: &str| world.get_as(token, "/users").await.status;
     std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
     within(async { while status("simsim").await != 200 {} }).await;
@@ -101,10 +105,7 @@ async fn a_token_whose_time_is_over_says_so() {
     let (one, other) = both.split_once('\n').unwrap();
     let text = format!("{one} 2001-01-01\n{} 2999-01-01T00:00:00Z\n", other.trim());
     let (file, _) = file_with(&text);
-    let world = World::with(|setup| {
-        setup.guard.tokens = Some(Arc::new(TokenFile::read(file.path()).unwrap()))
-    })
-    .await;
+    let world = World::with(|setup| setup.guard.tokens = Some(token_file(file.path()))).await;
     let answer = world.get_as("sesame", "/users").await;
     answer.refuses(401, "token_expired");
     assert_eq!(world.get_as("simsim", "/users").await.status, 200);

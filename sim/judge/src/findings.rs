@@ -99,6 +99,20 @@ impl Findings {
         }
     }
 
+    /// Counts a comparison, and records that these facts contradict each other if it does not hold.
+    pub(crate) fn compare(
+        &mut self,
+        property: Property,
+        holds: bool,
+        at: Time,
+        facts: impl FnOnce() -> [Fact; 2],
+    ) {
+        self.exercise(property, 1);
+        if !holds {
+            self.contradict(property, at, facts());
+        }
+    }
+
     /// Records that two facts contradict each other.
     pub(crate) fn contradict(&mut self, property: Property, at: Time, facts: [Fact; 2]) {
         let difference = Difference::Witnessed(Box::new(facts));

@@ -19,12 +19,12 @@ use chat_types::{Config, Continuity, Time};
 use rustc_hash::FxHashMap;
 use sim_model::listing::Listed;
 use sim_model::plan::Plan;
-use sim_model::protocol::{Code, Decided, Outcome, Refusal, Reply, Response, Room, User};
+use sim_model::protocol::{Code, Decided, Refusal, Reply, Response, Room, User};
 use sim_model::server::{BatchEntry, Call, Entry, Implied, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, EventPosition};
-use crate::findings::{Finding, Findings};
+use crate::findings::Finding;
 use crate::model::{Deadline, Event, Model};
 use crate::properties;
 
@@ -53,8 +53,6 @@ pub(crate) struct Auditor {
     at: Time,
     /// The participants whose inboxes the last entry made grow.
     pub(crate) grown: Vec<User>,
-    /// The position of the last entry.
-    position: u64,
     /// The instant up to which nothing was late.
     looked_at: Time,
     /// When the server's clock last jumped ahead, from which deadlines in the skipped time are due.
@@ -87,11 +85,6 @@ impl Auditor {
         let mut auditor = Self::new(plan);
         auditor.pipeline.handle_crash();
         auditor
-    }
-
-    /// Adds all comparisons to the checks of the properties.
-    pub(crate) fn count(&self, findings: &mut Findings) {
-        properties::count(&self.tally, findings);
     }
 
     /// Compares the size of a collection with its limit.
@@ -238,9 +231,15 @@ impl Auditor {
                 self.pipeline.in_flight.insert(place, seen.clone());
                 continue;
             }
-            let taken = self.taken(seen);
-            let difference = taken.unwrap_or_else(|| self.batch_differs(owed, Some(seen)));
-            return self.differ(difference);
+            // A call that should have been refused.
+            if let BatchEntry::Call(ticket) = seen
+                && let Some(call) = self.in_flight.call(*ticket)
+                && let Stage::Owed(Err(owed), _) = call.stage
+            {
+                let call = call.summary();
+                return self.differ(Difference::Taken { call, owed });
+            }
+            return self.differ(self.batch_differs(owed, Some(seen)));
         }
         let left_out = self.pipeline.in_flight.get(first + batch.len());
         if left_out.is_some() {
@@ -248,27 +247,17 @@ impl Auditor {
         }
     }
 
-    /// The difference if the batch holds a call that should have been refused.
-    fn taken(&self, seen: &BatchEntry) -> Option<Difference> {
-        let BatchEntry::Call(ticket) = seen else {
-            return None;
-        };
-        let call = self.in_flight.call(*ticket)?;
-        let Stage::Owed(Err(owed), _) = &call.stage else {
-            return None;
-        };
-        let (call, owed) = (call.summary(), *owed);
-        Some(Difference::Taken { call, owed })
-    }
-
     /// The difference between two entries of a batch.
     fn batch_differs(&self, owed: Option<&BatchEntry>, seen: Option<&BatchEntry>) -> Difference {
-        let item = |entry: &BatchEntry| match entry {
+        let [owed, seen] = [owed, seen].map(|entry| entry.map(|entry| self.item(entry)));
+        Difference::Batch { owed, seen }
+    }
+
+    fn item(&self, entry: &BatchEntry) -> BatchItem {
+        match entry {
             BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Pending::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
-        };
-        let [owed, seen] = [owed, seen].map(|entry| entry.map(item));
-        Difference::Batch { owed, seen }
+        }
     }
 
     /// Processes one entry of the instant `at`, which has effect from `since` on. A difference from the
@@ -280,11 +269,11 @@ impl Auditor {
         (entry, ticket, said): (&Entry, Option<Ticket>, Result<&Reply, Refusal>),
     ) {
         self.at = at;
-        if position != self.position + 1 {
-            let (owed, seen) = (self.position + 1, position);
+        let next = self.model.position + 1;
+        if position != next {
+            let (owed, seen) = (next, position);
             self.differ(Difference::Position { owed, seen });
         }
-        self.position = position;
         if *entry != Entry::Stepped {
             self.count_deadlines();
         }
@@ -312,14 +301,14 @@ impl Auditor {
             self.differ(Difference::Decision(decision));
         }
         if let Some(ticket) = ticket {
-            let outcome = outcome_of(owed.outcome);
+            let outcome = owed.outcome.map(Response::Done);
             let closed = self.in_flight.decided(ticket, owed.caller, outcome, since);
             if let Some(user) = closed {
                 self.pipeline.imply(since, user, Implied::CloseStream);
             }
         }
         for user in std::mem::take(&mut self.model.forgotten) {
-            let refusal = Err(unknown_handle());
+            let refusal = Err(Refusal::of(Code::UnknownHandle));
             self.in_flight.forgotten(since, user, &refusal);
             self.long_polls.end(user);
             self.pipeline.reads.forget(user);
@@ -357,7 +346,7 @@ impl Auditor {
         let owed = &*self.model.posted;
         if let Some(place) = first_difference(owed, seen) {
             let seen = seen.get(place).map(|event| Event::clone(event));
-            let difference = EventPosition::of_entry(self.position, place, owed, seen);
+            let difference = EventPosition::of_entry(self.model.position, place, owed, seen);
             self.differ(Difference::Event(difference));
         }
     }
@@ -424,13 +413,14 @@ impl Auditor {
         };
         let is_waiting = waits_for_log && matches!(stage, Stage::Unadmitted | Stage::Owed(..));
         if is_waiting {
-            self.log_waits.add(self.at, ticket, from);
+            self.log_waits.add(self.at, ticket);
             if let Stage::Owed(_, from) = &mut stage {
                 *from = NEVER;
             }
         }
         let call = Pending {
             ask: Arc::clone(ask),
+            from,
             user,
             stage,
             has_waited: is_waiting,
@@ -461,14 +451,14 @@ impl Auditor {
 
     /// The server has restarted. The journaled entries of a batch in flight are committed by now.
     fn handle_restart(&mut self, config: &Config, continuity: Continuity) {
-        // The journaled entries of the batch in flight are committed by now.
         self.recovered = true;
-        if self.position == 0 {
+        let is_empty = self.model.position == 0;
+        if is_empty {
             // The journal is empty, so there was no earlier configuration.
             self.model = Model::new(config);
         }
         self.admission = Admission::new(config);
-        self.pipeline = Pipeline::started(config, self.at, self.position == 0, continuity);
+        self.pipeline = Pipeline::started(config, self.at, is_empty, continuity);
         self.has_lease = true;
     }
 
@@ -536,17 +526,8 @@ fn asks_for(ask: &Call, caller: Option<User>, entry: &Entry) -> bool {
     }
 }
 
-/// What the caller receives for a decision.
-pub(crate) fn outcome_of(decided: Decided) -> Outcome {
-    decided.map(Response::Done)
-}
-
 /// Whether the entry has an outcome that its caller sees.
 const fn has_outcome(entry: &Entry) -> bool {
     matches!(entry, Entry::Call { .. } | Entry::Operate { .. })
         || matches!(entry.implied(), Some((_, Implied::OpenStream)))
-}
-
-const fn unknown_handle() -> Refusal {
-    Refusal::of(Code::UnknownHandle)
 }

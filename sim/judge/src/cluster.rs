@@ -6,10 +6,10 @@
 mod append_times;
 mod record;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chat_types::{Span, Time};
+use rustc_hash::{FxHashMap, FxHashSet};
 pub use sim_model::cluster::{ClusterFact, LogOwner};
 use sim_model::names::Property;
 use sim_model::plan::Plan;
@@ -99,26 +99,26 @@ pub struct ClusterJudge {
     /// The epoch of the latest claim.
     pub epoch: u64,
     /// The owner from each claim on, and none from a resignation on.
-    owners: BTreeMap<u64, Option<LogOwner>>,
+    owners: Vec<(u64, Option<LogOwner>)>,
     /// The owner that resigned last, with the instant if it is known; none after the next claim.
     resigned: Option<(LogOwner, Option<Time>)>,
     /// The writes of the log, with their order in it.
-    written: BTreeMap<u64, usize>,
+    written: FxHashMap<u64, usize>,
     /// The members that take calls.
     leases: Vec<u64>,
-    states: BTreeMap<u64, (u64, (u64, u64))>,
-    /// The digest at a position, by the first member that said one.
-    digests: BTreeMap<u64, (u64, u64)>,
+    /// The first member that said its state after a record, or at a position, and that state.
+    states: FxHashMap<u64, (u64, (u64, u64))>,
+    digests: FxHashMap<u64, (u64, (u64, u64))>,
     /// The writes that were accepted.
     pub accepted: Vec<u64>,
-    not_done: BTreeSet<u64>,
+    not_done: FxHashSet<u64>,
     /// How many writes were accepted when a read began.
-    reads: BTreeMap<u64, usize>,
+    reads: FxHashMap<u64, usize>,
     /// The calls of members: the member, and the owner of the log when the call arrived.
-    asked: BTreeMap<u64, (u64, Option<u64>)>,
+    asked: FxHashMap<u64, (u64, Option<u64>)>,
     appends: AppendTimes,
     /// How often each rule was checked.
-    checks: BTreeMap<ClusterRule, u64>,
+    checks: [u64; ClusterRule::ALL.len()],
     /// The violations so far.
     pub violations: Vec<ClusterViolation>,
 }
@@ -153,17 +153,17 @@ impl ClusterJudge {
     /// How often the rule was checked.
     #[must_use]
     pub fn checks(&self, rule: ClusterRule) -> u64 {
-        self.checks.get(&rule).copied().unwrap_or_default()
+        self.checks[rule as usize]
     }
 
     /// The owner after the record with this sequence.
     fn owner_at(&self, sequence: u64) -> Option<LogOwner> {
-        let latest = self.owners.range(..=sequence).next_back();
-        latest.and_then(|(_, owner)| *owner)
+        let until = self.owners.partition_point(|(from, _)| *from <= sequence);
+        self.owners[..until].last()?.1
     }
 
     fn check(&mut self, rule: ClusterRule, holds: bool, detail: impl FnOnce() -> String) {
-        *self.checks.entry(rule).or_default() += 1;
+        self.checks[rule as usize] += 1;
         if !holds {
             let detail = detail();
             self.violations.push(ClusterViolation { rule, detail });
@@ -257,8 +257,9 @@ impl ClusterJudge {
     }
 
     fn state(&mut self, member: u64, position: u64, digest: u64) {
-        let (first, known) = *self.digests.entry(position).or_insert((member, digest));
-        self.check(ClusterRule::Agreement, known == digest, || {
+        let said = (position, digest);
+        let (first, known) = *self.digests.entry(position).or_insert((member, said));
+        self.check(ClusterRule::Agreement, known == said, || {
             format!("at position {position} members {first} and {member} differ")
         });
     }
@@ -309,7 +310,7 @@ impl ClusterJudge {
         match kind {
             RecordKind::Claim => {
                 self.epoch = epoch;
-                self.owners.insert(sequence, Some(author_of));
+                self.owners.push((sequence, Some(author_of)));
                 if let Some((last, resigned_at)) = self.resigned.take() {
                     let leaves = resigned_at.zip(self.now);
                     let has_left = leaves.is_none_or(|(at, now)| now >= at + HAND_OVER);
@@ -320,7 +321,7 @@ impl ClusterJudge {
                 }
             }
             RecordKind::Resigned => {
-                self.owners.insert(sequence, None);
+                self.owners.push((sequence, None));
                 self.resigned = Some((author_of, self.now));
                 self.check_resigned();
             }
@@ -362,10 +363,9 @@ impl ClusterJudge {
     }
 
     fn read(&mut self, read: u64, member: u64, shown: &[u64], more: bool) {
-        let mut distinct = BTreeSet::new();
-        let mut shown_again = shown.iter().copied();
-        let twice = shown_again.find(|write| !distinct.insert(*write));
-        distinct.extend(shown_again);
+        let mut distinct = FxHashSet::default();
+        let twice = shown.iter().find(|write| !distinct.insert(**write));
+        distinct.extend(shown);
         self.check(ClusterRule::Acknowledged, twice.is_none(), || {
             format!("member {member} shows write {twice:?} twice")
         });

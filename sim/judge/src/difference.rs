@@ -1,7 +1,6 @@
 //! Two facts that should be equal but differ: the expected and the observed one; or the two that a
 //! witness's finding cites.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::{Epoch, Time};
@@ -242,7 +241,10 @@ impl Difference {
             | Self::AcceptedLoss { .. }
             | Self::GivenAgain(_) => [None; 2],
         };
-        BTreeSet::from(users).into_iter().flatten().collect()
+        let mut users: Vec<User> = users.into_iter().flatten().collect();
+        users.sort_unstable();
+        users.dedup();
+        users
     }
 }
 
@@ -290,18 +292,10 @@ pub(crate) enum Due {
     Push { user: User, after: u64 },
     /// A notice on an open stream.
     Notice(User),
-    /// The commit, or the refusal, of a call.
-    Commit(Option<CallSummary>),
+    /// A batch with this entry; of a call its commit, or its refusal.
+    Entry(BatchItem),
     /// An entry that advances time past a deadline.
     Deadline(Deadline),
-    /// The entry about a closed stream.
-    Close(User),
-    /// The implied *seen* entry of a participant.
-    Seen(User),
-    /// The implied *read* entry of a participant.
-    Read(User),
-    /// The entry about the server's restart.
-    Restart,
     /// The end of a stream, because its participant is forgotten or the server stops.
     StreamEnd(User),
 }
@@ -320,16 +314,13 @@ impl Due {
     fn user(&self) -> Option<User> {
         match self {
             Self::Answer(call) => call.caller,
-            Self::Commit(call) => call.as_ref()?.caller,
+            Self::Entry(item) => item.user(),
             Self::Check { user, .. }
             | Self::Push { user, .. }
             | Self::Notice(user)
-            | Self::Close(user)
-            | Self::Seen(user)
-            | Self::Read(user)
             | Self::StreamEnd(user)
             | Self::Deadline(Deadline::Presence(user) | Deadline::Patience(user)) => Some(*user),
-            Self::Restart | Self::Deadline(Deadline::Lease(_)) => None,
+            Self::Deadline(Deadline::Lease(_)) => None,
         }
     }
 }

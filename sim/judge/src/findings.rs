@@ -99,6 +99,20 @@ impl Findings {
         }
     }
 
+    /// Counts a comparison, and records that these facts contradict each other if it does not hold.
+    pub(crate) fn compare(
+        &mut self,
+        property: Property,
+        holds: bool,
+        at: Time,
+        facts: impl FnOnce() -> [Fact; 2],
+    ) {
+        self.exercise(property, 1);
+        if !holds {
+            self.contradict(property, at, facts());
+        }
+    }
+
     /// Records that two facts contradict each other.
     pub(crate) fn contradict(&mut self, property: Property, at: Time, facts: [Fact; 2]) {
         let difference = Difference::Witnessed(Box::new(facts));
@@ -108,7 +122,7 @@ impl Findings {
     /// Adds the findings of a second judge of the same run. Comparisons that it left unjudged count
     /// only where no others were made. Its violations count only if there are no others: they may
     /// be consequences.
-    pub(crate) fn join(&mut self, other: &mut Self) {
+    pub(crate) fn join(&mut self, other: Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             if count.checks == 0 {
                 count.unjudged += more.unjudged;
@@ -116,7 +130,7 @@ impl Findings {
             count.checks += more.checks - more.broken;
         }
         if !self.is_closed {
-            other.kept.drain(..).for_each(|finding| self.add(finding));
+            other.kept.into_iter().for_each(|finding| self.add(finding));
         }
     }
 
@@ -130,12 +144,8 @@ impl Findings {
         let counted = Property::ALL.iter().zip(&self.counts);
         let judged = counted.filter(|(_, count)| count.is_judged);
         let result = |(property, count): (&Property, &Count)| {
-            let held = match (count.broken, count.checks) {
-                (0, 0) => None,
-                (broken, _) => Some(broken == 0),
-            };
             let result = PropertyResult {
-                held,
+                held: (count.checks > 0).then_some(count.broken == 0),
                 checks: count.checks,
                 unjudged: count.unjudged,
             };

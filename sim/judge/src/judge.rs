@@ -15,6 +15,8 @@ use crate::auditor::Auditor;
 use crate::cluster::{ClusterJudge, ClusterRule};
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
+use crate::model::Model;
+use crate::properties;
 use crate::reconciler::Reconciler;
 use crate::witness::Witness;
 
@@ -63,8 +65,8 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
     /// The counts of messages that break a rule; no others.
     pub counts: Counts,
-    /// The most times that each virtual user was overtaken during one wait in the queue.
-    pub overtaken: BTreeMap<Agent, u64>,
+    /// The most times that each virtual user was overtaken during one wait in the queue, by number.
+    pub overtaken: Vec<u64>,
 }
 
 /// A derived `Clone` is inline: each crate that copies a judge would have all of its code.
@@ -113,14 +115,12 @@ impl Judge {
     }
 
     fn record_world(&mut self, at: Time, record: &WorldRecord<'_>) {
-        let Method::Audit(auditor) = &mut self.method else {
-            return;
-        };
-        if let WorldRecord::Sizes {
-            sizes,
-            lists,
-            archived,
-        } = *record
+        if let Method::Audit(auditor) = &mut self.method
+            && let WorldRecord::Sizes {
+                sizes,
+                lists,
+                archived,
+            } = *record
             && !self.findings.is_closed
         {
             if let Some(lists) = lists {
@@ -208,48 +208,54 @@ impl Judge {
 
     /// Ends the judgement of a run that ended at `now`.
     #[must_use]
-    pub fn finish(mut self, now: Time) -> Judgement {
-        let mut model = None;
-        match &mut self.method {
-            Method::Audit(auditor) => {
-                if !self.findings.is_closed {
+    pub fn finish(self, now: Time) -> Judgement {
+        let (mut findings, mut cluster) = (self.findings, self.cluster);
+        let model = match self.method {
+            Method::Audit(mut auditor) => {
+                if !findings.is_closed {
                     auditor.look_for_late(now);
-                    self.findings.add_found(auditor.found.take());
+                    findings.add_found(auditor.found.take());
                 }
-                if let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed) {
+                if let Some(cluster) = &mut cluster
+                    && !findings.is_closed
+                {
                     cluster.look_for_late(now);
-                    take_violation(now, cluster, &mut self.findings);
+                    take_violation(now, cluster, &mut findings);
                 }
-                auditor.count(&mut self.findings);
+                properties::count(&auditor.tally, &mut findings);
                 for rule in ClusterRule::ALL {
-                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(*rule));
-                    self.findings.exercise(rule.property(), checks);
+                    let checks = cluster.as_ref().map_or(0, |judge| judge.checks(*rule));
+                    findings.exercise(rule.property(), checks);
                 }
-                model = Some(&auditor.model);
+                auditor.model
             }
             Method::Live(live) => {
-                live.witness.finish(&mut live.witnessed);
-                if let Some(reconciler) = &mut live.reconciler {
-                    reconciler.finish(&mut self.findings);
-                    let found = reconciler.auditor.found.take();
-                    self.findings.add_found(found);
-                    self.findings.join(&mut live.witnessed);
-                    model = Some(&reconciler.auditor.model);
-                } else {
-                    std::mem::swap(&mut self.findings, &mut live.witnessed);
+                let mut witnessed = live.witnessed;
+                live.witness.finish(&mut witnessed);
+                match live.reconciler {
+                    Some(reconciler) => {
+                        let model = reconciler.finish(&mut findings);
+                        findings.join(witnessed);
+                        model
+                    }
+                    None => {
+                        findings = witnessed;
+                        Model::default()
+                    }
                 }
             }
+        };
+        let mut overtaken = Vec::new();
+        let of_users = model.overtaken.iter();
+        for (agent, times) in
+            of_users.filter_map(|(user, times)| Some((self.owners.get(user)?, times)))
+        {
+            let most: &mut u64 = agent.item_of(&mut overtaken);
+            *most = (*most).max(*times);
         }
-        let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
-        for (user, times) in model.into_iter().flat_map(|model| &model.overtaken) {
-            if let Some(agent) = self.owners.get(user) {
-                let most = overtaken.entry(*agent).or_default();
-                *most = (*most).max(*times);
-            }
-        }
-        let broken = |property| self.findings.broken(property);
+        let broken = |property| findings.broken(property);
         Judgement {
-            properties: self.findings.results(),
+            properties: findings.results(),
             counts: Counts {
                 lost: broken(Property::NoLostMessages),
                 duplicated: broken(Property::NoDuplicates),
@@ -258,7 +264,7 @@ impl Judge {
                 ..Counts::default()
             },
             overtaken,
-            violations: self.findings.into_violations(),
+            violations: findings.into_violations(),
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Model {
     line: Line,
     /// The seed of the draws, and the position of the latest entry. // 15
     seed: u64,
-    position: u64,
+    pub(crate) position: u64,
     /// The number of registered participants of each address.
     by_address: FxHashMap<u64, u32>,
     measures: StoredMeasures,
@@ -66,7 +66,7 @@ pub(crate) struct Model {
     deadlines: Deadlines,
     /// The most times that each participant was overtaken during one wait in the queue: a later
     /// candidate was chosen before it.
-    pub(crate) overtaken: BTreeMap<User, u64>,
+    pub(crate) overtaken: FxHashMap<User, u64>,
     /// The participants whose inboxes grew since they were last taken, some more than once.
     grown: Vec<User>,
     /// The notices sent and the participants forgotten since they were last taken, in their order.
@@ -289,19 +289,21 @@ impl Model {
         })
     }
 
-    /// Remembers the first outcome under a key, unless it is a retryable refusal. // 3
+    /// Remembers the first outcome under a key, unless it is a retryable refusal, and removes the
+    /// oldest keys beyond the limit. // 3
     fn remember(&mut self, user: User, key: RequestKey, remembered: Remembered) {
-        let held_until = match &remembered.outcome {
-            Err(refusal) if refusal.is_retryable() => return,
-            Ok(Reply::OnBreak { answer_at, .. }) => Some(*answer_at),
-            Ok(_) | Err(_) => None,
-        };
-        let limit = self.config.remembered_keys;
-        let held_until = held_until.filter(|until| *until > self.now);
-        let participant = self.participant_mut(user);
-        participant.keys.remember(key, remembered, limit);
-        let held = held_until.map(|until| (key, until));
-        participant.held.extend(held);
+        if matches!(&remembered.outcome, Err(refusal) if refusal.is_retryable()) {
+            return;
+        }
+        let limit = self.config.remembered_keys as usize;
+        let keys = &mut self.participant_mut(user).keys;
+        while keys.by_age.len() >= limit
+            && let Some(oldest) = keys.by_age.pop_front()
+        {
+            keys.remembered.remove(&oldest);
+        }
+        keys.by_age.push_back(key);
+        keys.remembered.insert(key, remembered);
     }
 
     /// Decides a command of a known caller.

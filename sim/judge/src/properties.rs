@@ -179,9 +179,11 @@ const RULES: [Rule; 25] = [
             Difference::Late { due, .. } => matches!(
                 due,
                 Due::Deadline(Deadline::Presence(_))
-                    | Due::Close(_)
-                    | Due::Seen(_)
                     | Due::StreamEnd(_)
+                    | Due::Entry(BatchItem::Own(Entry::Implied {
+                        implied: Implied::CloseStream | Implied::Seen { .. },
+                        ..
+                    }))
             ),
             Difference::Unsolicited(unasked) => matches!(unasked, Unsolicited::End(_)),
             Difference::Decision(Decision { entry, .. }) => {

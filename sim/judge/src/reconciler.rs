@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::{BreakKind, Time};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
 use sim_model::protocol::{
@@ -46,10 +47,10 @@ pub(crate) struct Reconciler {
     /// When a client knew an entry, by an answer or an event: the instant, and the position.
     known: Vec<(Time, u64)>,
     /// The latest participant of each handle, and the participants of handles that had several.
-    handles: BTreeMap<SecretHash, User>,
+    handles: FxHashMap<SecretHash, User>,
     ambiguous: BTreeSet<User>,
     /// The calls under the key of the previous one, which may have no entry of their own.
-    repetitions: BTreeSet<(Agent, CallId)>,
+    repetitions: FxHashSet<(Agent, CallId)>,
     /// Answers whose instants are in no journal.
     unjudged: u64,
 }
@@ -64,8 +65,6 @@ struct Client {
     answers: Vec<(Time, &'static str, Reply)>,
     /// The decisions on its calls without an equal answer: it received none, or another.
     unanswered: Vec<Decision>,
-    /// Its breaks among these: until when each answer is held.
-    held: Vec<(Time, &'static str)>,
     /// The latest check that found nothing more: when it was sent, and the end of its page.
     drained: Option<(Time, u64)>,
     /// The place up to which the model's inbox was compared.
@@ -185,11 +184,6 @@ impl Reconciler {
                 self.known.push((answered_at, position));
                 self.auditor.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
-                let held_until = match said {
-                    Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,
-                    Ok(_) | Err(_) => at,
-                };
-                client.held.push((held_until, asked));
                 let owed = said.cloned();
                 client.unanswered.push(Decision {
                     position,
@@ -214,15 +208,18 @@ impl Reconciler {
     fn leave_held_unjudged(&mut self) {
         let now = self.auditor.model.now;
         for client in self.clients.values_mut() {
-            for (until, verb) in std::mem::take(&mut client.held) {
-                let is_its = |(_, of, _): &(Time, &str, Reply)| *of == verb;
-                if until > now
-                    && let Some(index) = client.answers.iter().position(is_its)
+            client.unanswered.retain(|Decision { said, .. }| {
+                let mut answers = client.answers.iter();
+                let index = answers.position(|(_, verb, _)| *verb == OpKind::Break.verb());
+                if let (Ok(Reply::OnBreak { answer_at, .. }), Some(index)) = (said, index)
+                    && *answer_at > now
                 {
                     client.answers.remove(index);
                     self.unjudged += 1;
+                    return false;
                 }
-            }
+                true
+            });
         }
     }
 
@@ -268,7 +265,9 @@ impl Reconciler {
         let received = client.events.range(client.compared + 1..);
         let received = received.map(|(seq, _)| *seq);
         let received = received.take_while(|seq| *seq <= inbox.end);
-        let places: BTreeSet<u64> = owed.chain(received).collect();
+        let mut places: Vec<u64> = owed.chain(received).collect();
+        places.sort_unstable();
+        places.dedup();
         for seq in places {
             let owed = inbox.event(seq);
             if let Some(seen) = client.events.remove(&seq) {
@@ -296,12 +295,12 @@ impl Reconciler {
         })
     }
 
-    /// The journal is read to its end: what is left has no equal in it.
-    pub(crate) fn finish(&mut self, findings: &mut Findings) {
-        let model = &self.auditor.model;
-        let known = Known::new(std::mem::take(&mut self.known));
-        let mut found = Vec::new();
-        for (reader, client) in std::mem::take(&mut self.clients) {
+    /// The journal is read to its end: what is left has no equal in it. Returns the state.
+    pub(crate) fn finish(self, findings: &mut Findings) -> Model {
+        let Auditor { model, tally, .. } = self.auditor;
+        let known = Known::new(self.known);
+        let (mut found, mut unjudged) = (Vec::new(), self.unjudged);
+        for (reader, client) in self.clients {
             let gaps = client.gaps.into_iter().map(|(at, seen)| {
                 let (owed, seen) = (None, Some(seen));
                 (at, Difference::Gap { reader, owed, seen })
@@ -322,19 +321,20 @@ impl Reconciler {
             let unread = unread.filter(|((at, _), (position, _))| *position <= known.before(*at));
             let unread = unread.map(|((at, _), (_, place))| (at, Difference::Event(place)));
             let left = events.chain(answers).chain(gaps).chain(unread);
-            let left = left.map(|(at, difference)| finding(model, at, difference));
+            let left = left.map(|(at, difference)| finding(&model, at, difference));
             let all: Vec<Finding> = client.differs.into_iter().chain(left).collect();
             match self.ambiguous.contains(&reader) {
-                true => self.unjudged += all.len() as u64,
+                true => unjudged += all.len() as u64,
                 false => found.extend(all),
             }
         }
         let first = found.into_iter().min_by_key(|finding| finding.at);
         if let Some(first) = first.filter(|_| !findings.is_closed) {
-            self.auditor.found = Some(Box::new(first));
+            findings.add(first);
         }
-        self.auditor.count(findings);
-        findings.leave_unjudged(Property::Outcomes, self.unjudged);
+        properties::count(&tally, findings);
+        findings.leave_unjudged(Property::Outcomes, unjudged);
+        model
     }
 }
 

@@ -153,12 +153,6 @@ impl<T: Describe> Describe for Arc<T> {
     }
 }
 
-impl<T: Describe> Describe for Box<T> {
-    fn describe(&self, to: &mut Sentence) {
-        (**self).describe(to);
-    }
-}
-
 impl<T: Describe> Describe for Option<T> {
     fn describe(&self, to: &mut Sentence) {
         match self {

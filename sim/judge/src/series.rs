@@ -72,7 +72,7 @@ pub struct SeriesRecorder {
     buckets: Vec<Bucket>,
     metrics: Metrics,
     /// Those of each metric that is sampled.
-    slowest: BTreeMap<Metric, Vec<Sample>>,
+    slowest: [Vec<Sample>; Metric::ALL.len()],
     states: Vec<UserState>,
     sample: Vec<(Span, Span)>,
     measured: u64,
@@ -167,7 +167,8 @@ impl SeriesRecorder {
         };
         let limited = |what: &Metric| self.bounds().any(|one| one.metric == *what);
         let drawn = |what: &&Metric| **what == Metric::MessageLatency || limited(what);
-        self.slowest.keys().filter(drawn).map(over_time).collect()
+        let sampled = self.sampled().map(|(what, _)| what);
+        sampled.filter(drawn).map(over_time).collect()
     }
 
     fn slowest(&self) -> BTreeMap<&'static str, Vec<Slow>> {
@@ -180,9 +181,15 @@ impl SeriesRecorder {
             took: Span(sample.took),
             open: sample.open,
         };
-        let all = self.slowest.iter();
+        let all = self.sampled();
         all.map(|(what, samples)| (what.name(), samples.iter().map(slow).collect()))
             .collect()
+    }
+
+    /// The metrics that were sampled, each with its longest samples.
+    fn sampled(&self) -> impl Iterator<Item = (&Metric, &Vec<Sample>)> {
+        let all = Metric::ALL.iter().zip(&self.slowest);
+        all.filter(|(_, samples)| !samples.is_empty())
     }
 
     /// The thresholds on lengths, over all users.
@@ -210,7 +217,7 @@ impl SeriesRecorder {
                 crossed: crossed.collect(),
             }
         };
-        let is_measured = |one: &&Threshold| self.slowest.contains_key(&one.metric);
+        let is_measured = |one: &&Threshold| !self.slowest[one.metric as usize].is_empty();
         self.bounds().filter(is_measured).map(limit).collect()
     }
 
@@ -351,7 +358,7 @@ impl SeriesRecorder {
             let (what, took) = (sample.what, Span(sample.took));
             let at = (sample.since + took).since(START);
             self.bucket(at).measured.of(what).record(sample.took);
-            let slowest = self.slowest.entry(what).or_default();
+            let slowest = &mut self.slowest[what as usize];
             let place = slowest.partition_point(|known| known.took >= sample.took);
             if place < SLOWEST {
                 slowest.insert(place, sample);

@@ -20,7 +20,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server/settings", 1290),
     ("server/storage", 4430),
     ("sim", 2310),
-    ("sim/judge", 10680),
+    ("sim/judge", 10600),
     ("sim/live", 4520),
     ("sim/model", 4830),
     ("sim/report", 7140),

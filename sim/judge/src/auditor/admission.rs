@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{Code, Command, Earlier, EnterQueue, Read, Refusal, Response, User};
 use sim_model::server::{BatchEntry, Call, Caller, Reader, Ticket};
 
+use super::Auditor;
 use super::in_flight::{Pending, Stage, Staged, command_of, held_until, is_break, name_of};
-use super::{Auditor, outcome_of, unknown_handle};
 use crate::comparison::Comparison;
 use crate::model::{Checked, Owed, refuse_at, refuse_if};
 
@@ -96,10 +96,7 @@ impl Auditor {
     ) -> Stage {
         self.tally.add(Comparison::Admitted);
         let admitted = match ask {
-            Call::Operate { .. } => self
-                .takes_new()
-                .and_then(|()| self.journal_takes())
-                .map(|()| Stage::Proposed),
+            Call::Operate { .. } => self.takes_new().and_then(|()| self.journal_takes()),
             Call::OpenStream { reader, after } => self
                 .admit_reader(from, *reader, user)
                 .and_then(|user| self.admit_stream(user, (*reader, *after))),
@@ -110,11 +107,11 @@ impl Auditor {
                 caller, command, ..
             } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of(Code::Blocked)),
-                (None, Caller::Handle(_)) => Err(unknown_handle()),
+                (None, Caller::Handle(_)) => Err(Refusal::of(Code::UnknownHandle)),
                 (Some(user), Caller::New { .. }) if !self.model.is_unused(user) => {
                     Err(Refusal::of(Code::HandleRequired)) // 2.2 (2)
                 }
-                _ => Ok(self.admit_command(from, (ask, command), user)),
+                _ => self.admit_command(from, (ask, command), user),
             },
         };
         let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), self.at));
@@ -131,9 +128,9 @@ impl Auditor {
         from: u64,
         (ask, command): (&Call, &Command),
         user: Option<User>,
-    ) -> Stage {
-        if let Some(stage) = user.and_then(|user| self.remembered(ask, user)) {
-            return stage;
+    ) -> Staged {
+        if let Some(staged) = user.and_then(|user| self.remembered(ask, user)) {
+            return staged;
         }
         let caller = user.map_or(Bucket::Registrations(from), Bucket::User);
         let is_charged = self
@@ -142,7 +139,7 @@ impl Auditor {
         if is_charged.is_ok()
             && let Some(refusal) = too_long(command, &self.model.config)
         {
-            return Stage::Owed(Err(refusal), self.at);
+            return Err(refusal);
         }
         let admitted = is_charged.and_then(|()| {
             if is_break(ask) {
@@ -150,8 +147,7 @@ impl Auditor {
             }
             self.journal_takes()
         });
-        let refused = |refusal| self.join(user, ask, refusal);
-        admitted.map_or_else(refused, |()| Stage::Proposed)
+        admitted.or_else(|refusal| self.join(user, ask, refusal))
     }
 
     /// The expected result of a call with a remembered key.
@@ -161,29 +157,28 @@ impl Auditor {
     }
 
     /// Answers a repeated call from memory, before any other refusal.
-    fn remembered(&mut self, ask: &Call, user: User) -> Option<Stage> {
+    fn remembered(&mut self, ask: &Call, user: User) -> Option<Staged> {
         let owed = self.repeated(user, ask)?;
         if let Some((Caller::Handle(_), ..)) = command_of(ask) {
             self.record_sign_of_life(user);
         }
         self.tally.add(Comparison::Repeat);
-        let outcome = outcome_of(owed.outcome);
+        let outcome = owed.outcome.map(Response::Done);
         let until = held_until(&outcome);
         if until <= self.at {
-            return Some(Stage::Owed(outcome, self.at));
+            return Some(Ok(Stage::Owed(outcome, self.at)));
         }
-        if let Err(refusal) = self.holds_one_more(Some(user)) {
-            let earlier = Earlier::Unknown;
-            return Some(Stage::Owed(Err(Refusal { earlier, ..refusal }), self.at));
-        }
-        Some(Stage::Held(outcome, until))
+        let earlier = Earlier::Unknown;
+        let held = self.holds_one_more(Some(user));
+        let held = held.map_err(|refusal| Refusal { earlier, ..refusal });
+        Some(held.map(|()| Stage::Held(outcome, until)))
     }
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, user: Option<User>, ask: &Call, refusal: Refusal) -> Stage {
+    fn join(&self, user: Option<User>, ask: &Call, refusal: Refusal) -> Staged {
         if name_of(ask).is_none() {
-            return Stage::Owed(Err(refusal), self.at);
+            return Err(refusal);
         }
         let earlier = match self.earlier_in_journal(ask) {
             None => Earlier::None,
@@ -194,12 +189,12 @@ impl Auditor {
                 let has_room = self.in_flight.joined < self.model.config.max_pending as usize
                     && (!is_break(ask) || self.holds_one_more(user).is_ok());
                 if is_same && has_room {
-                    return Stage::Joined(first);
+                    return Ok(Stage::Joined(first));
                 }
                 Earlier::Unknown
             }
         };
-        Stage::Owed(Err(Refusal { earlier, ..refusal }), self.at)
+        Err(Refusal { earlier, ..refusal })
     }
 
     /// The latest attempt of the call that waits for the journal.
@@ -220,7 +215,7 @@ impl Auditor {
     ) -> Result<User, Refusal> {
         self.takes_new()?;
         self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = user.ok_or(Refusal::of(Code::UnknownHandle))?;
         let bucket = match reader {
             Reader::Handle(_) => Bucket::User(user),
             Reader::ReaderId(_) => Bucket::Reader(user),
@@ -238,18 +233,23 @@ impl Auditor {
             refuse_if(self.in_flight.peeking(user) >= most, refusal)?;
             return Ok(Stage::Owed(Ok(Response::Streaming), self.at));
         }
-        self.journal_takes()?;
+        let stage = self.journal_takes()?;
         if let Some(after) = after {
             self.pipeline.reads.acknowledge(self.at, user, after);
         }
-        Ok(Stage::Proposed)
+        Ok(stage)
     }
 
     fn admit_read(&mut self, ticket: Ticket, user: User, (reader, read): (Reader, Read)) -> Staged {
         match (reader, read) {
-            (Reader::ReaderId(_), Read::Check { after, .. }) => return self.peeked(user, after),
+            // 12.7: the answer is due at once, and the read has no effect.
+            (Reader::ReaderId(_), Read::Check { after, .. }) => {
+                let after = self.cursor(user, after)?;
+                let (start, due_at) = (self.start(user, after), self.at);
+                return Ok(Stage::Reading { start, due_at });
+            }
             // 12.7: a reader id gives access to the inbox alone.
-            (Reader::ReaderId(_), _) => return Err(unknown_handle()),
+            (Reader::ReaderId(_), _) => return Err(Refusal::of(Code::UnknownHandle)),
             (Reader::Handle(_), _) => self.record_sign_of_life(user),
         }
         if let Read::Check { after, wait, .. } = read {
@@ -260,13 +260,13 @@ impl Auditor {
     }
 
     /// Whether the journal takes one more call. // 13.1 (8) and (9)
-    fn journal_takes(&self) -> Checked {
+    fn journal_takes(&self) -> Staged {
         if let Some(retry_after) = self.pipeline.closed_for(self.at) {
             return Err(retryable(Code::StorageUnavailable, retry_after));
         }
         let most = self.model.config.max_pending as usize;
         let refusal = retryable(Code::Overloaded, OVERLOADED);
-        refuse_if(self.pipeline.proposed.len() >= most, refusal)
+        refuse_if(self.pipeline.proposed.len() >= most, refusal).map(|()| Stage::Proposed)
     }
 
     /// Whether calls from the address are accepted. // 13.1 (1)
@@ -309,7 +309,7 @@ impl Auditor {
                 Some(_) => Earlier::None,
             };
             let refused = Err(Refusal { earlier, ..refusal });
-            let outcome = repeated.map_or(refused, |owed| outcome_of(owed.outcome));
+            let outcome = repeated.map_or(refused, |owed| owed.outcome.map(Response::Done));
             self.in_flight.decided(ticket, user, outcome, self.at);
         }
     }

@@ -10,7 +10,7 @@ use sim_model::protocol::{
 use sim_model::server::{Call, Implied, Reader, Ticket};
 
 use super::in_flight::{NEVER, Pending, Stage, Staged, Stream};
-use super::{Auditor, first_difference, unknown_handle};
+use super::{Auditor, first_difference};
 use crate::comparison::Comparison;
 use crate::difference::{Difference, EventPosition, Unsolicited};
 use crate::model::{Event, Inbox, PageLimits, is_ordered, refuse_if};
@@ -69,16 +69,16 @@ impl Auditor {
         }
         // Another server may own the chat, and may have taken an attempt. // 13.5
         let is_unsure = !self.has_lease && !call.has_waited;
-        let refusal = owed.as_ref().err().filter(|_| is_unsure);
-        let refusal = refusal.filter(|refusal| refusal.earlier == Earlier::None);
-        let earlier = Earlier::Unknown;
-        let unsure = refusal.map(|refusal| {
-            Err(Refusal {
-                earlier,
-                ..*refusal
-            })
-        });
-        let owed = unsure.as_ref().unwrap_or(owed);
+        let unsure;
+        let mut owed = owed;
+        if let Err(refusal) = *owed
+            && is_unsure
+            && refusal.earlier == Earlier::None
+        {
+            let earlier = Earlier::Unknown;
+            unsure = Err(Refusal { earlier, ..refusal });
+            owed = &unsure;
+        }
         if owed != said {
             let (call, owed, said) = (call.summary(), owed.clone(), said.clone());
             self.differ(Difference::Answer { call, owed, said });
@@ -171,15 +171,8 @@ impl Auditor {
         Ok(Stage::Reading { start, due_at })
     }
 
-    /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
-    pub(super) fn peeked(&self, user: User, after: Option<Seq>) -> Staged {
-        let after = self.cursor(user, after)?;
-        let (start, due_at) = (self.start(user, after), self.at);
-        Ok(Stage::Reading { start, due_at })
-    }
-
     /// The position after which a check reads.
-    fn start(&self, user: User, after: Option<u64>) -> u64 {
+    pub(super) fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, |inbox| inbox.delivered);
         after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))
     }
@@ -201,7 +194,7 @@ impl Auditor {
         let Ok(Response::Read(Answer::Page { page, notices })) = outcome else {
             let owed = match self.model.inbox(user) {
                 Some(_) => Ok(Response::Done(Reply::Done)),
-                None => Err(unknown_handle()),
+                None => Err(Refusal::of(Code::UnknownHandle)),
             };
             return self.compare_answer(call, &owed, outcome);
         };

@@ -1,6 +1,6 @@
 //! The calls and streams between the server and its clients, and what is due on each.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chat_types::Time;
@@ -17,6 +17,8 @@ pub(super) const NEVER: Time = Time::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) ask: Arc<Call>,
+    /// The address of the caller.
+    pub(super) from: u64,
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
     pub(super) stage: Stage,
@@ -84,10 +86,13 @@ pub(super) const fn is_break(ask: &Call) -> bool {
 
 /// Whether the call opens a stream by reader id, which needs no entry of the journal.
 pub(super) const fn is_peeking(ask: &Call) -> bool {
-    let Call::OpenStream { reader, .. } = ask else {
-        return false;
-    };
-    matches!(reader, Reader::ReaderId(_))
+    matches!(
+        ask,
+        Call::OpenStream {
+            reader: Reader::ReaderId(_),
+            ..
+        }
+    )
 }
 
 /// The instant before which the answer does not leave. // 10.3
@@ -111,8 +116,8 @@ pub(super) struct Stream {
     pub(super) is_over: bool,
 }
 
-/// A notice for a stream, and the instant since when it is due.
-type Noticed = (Time, User, (Room, Notice));
+/// A notice for a stream of a participant, and the instant since when it is due.
+type Noticed = (Time, Ticket, User, (Room, Notice));
 
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
@@ -122,10 +127,10 @@ pub(super) struct InFlight {
     streams_of: FxHashMap<User, Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
-    /// Delayed answers, by the instant at which they leave.
-    held: BTreeSet<(Time, Ticket)>,
+    /// Delayed answers, in the order of the instants at which they leave.
+    held: VecDeque<(Time, Ticket)>,
     /// Notices for open streams, in their order.
-    noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
+    noticed: VecDeque<Noticed>,
     /// The number of calls that joined others.
     pub(super) joined: usize,
     /// Whether the server has finished its accepted calls, and stops.
@@ -163,9 +168,20 @@ impl InFlight {
             Stage::Owed(_, at) | Stage::Reading { due_at: at, .. } => {
                 self.due.push_back((at, ticket));
             }
-            Stage::Held(_, until) => drop(self.held.insert((until, ticket))),
+            Stage::Held(_, until) => self.hold(until, ticket),
         }
         self.calls.insert(ticket, call);
+    }
+
+    fn hold(&mut self, until: Time, ticket: Ticket) {
+        let place = self.held.partition_point(|one| *one < (until, ticket));
+        self.held.insert(place, (until, ticket));
+    }
+
+    fn hold_no_more(&mut self, until: Time, ticket: Ticket) {
+        if let Ok(place) = self.held.binary_search(&(until, ticket)) {
+            self.held.remove(place);
+        }
     }
 
     /// The check that waited, or the answer that waited for the log, leaves now.
@@ -202,27 +218,24 @@ impl InFlight {
         let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
         let open = self.streams_of.get(&user).into_iter().flatten().copied();
         for ticket in open.chain(opening) {
-            let noticed = self.noticed.entry(ticket).or_default();
-            noticed.push_back((at, user, (room, notice.clone())));
+            let noticed = (room, notice.clone());
+            self.noticed.push_back((at, ticket, user, noticed));
         }
     }
 
     /// The next notice of a stream, and the stream's participant.
     pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<(Room, Notice)>) {
         let reader = self.streams.get(&ticket).map(|stream| stream.user);
-        let next = self.noticed.get_mut(&ticket).and_then(VecDeque::pop_front);
-        (
-            reader.unwrap_or_default(),
-            next.map(|(_, _, notice)| notice),
-        )
+        let next = self.noticed.iter().position(|(_, of, ..)| *of == ticket);
+        let next = next.and_then(|place| self.noticed.remove(place));
+        (reader.unwrap_or_default(), next.map(|(.., notice)| notice))
     }
 
     /// The opening of a stream is about to be applied, and the inbox ends at `end`.
     pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
-        let call = self.calls.get_mut(&ticket);
-        let is_bare =
-            |call: &&mut Pending| matches!(*call.ask, Call::OpenStream { after: None, .. });
-        if let Some(call) = call.filter(is_bare) {
+        if let Some(call) = self.calls.get_mut(&ticket)
+            && let Call::OpenStream { after: None, .. } = *call.ask
+        {
             call.end = end;
         }
     }
@@ -267,7 +280,7 @@ impl InFlight {
         }
         if is_held {
             call.stage = Stage::Held(outcome, until);
-            self.held.insert((until, ticket));
+            self.hold(until, ticket);
         } else {
             call.stage = Stage::Owed(outcome, at);
             self.due.push_back((at, ticket));
@@ -279,7 +292,7 @@ impl InFlight {
     pub(super) fn take(&mut self, ticket: Ticket) -> Option<Pending> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
-            Stage::Held(_, until) => drop(self.held.remove(&(until, ticket))),
+            Stage::Held(_, until) => self.hold_no_more(until, ticket),
             Stage::Joined(_) => self.joined -= 1,
             Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
             Stage::Proposed | Stage::Unadmitted => {}
@@ -295,11 +308,8 @@ impl InFlight {
 
     /// The server looked at its timers: delayed answers up to now leave.
     pub(super) fn release(&mut self, at: Time) {
-        while let Some(&(until, ticket)) = self.held.first()
-            && until <= at
-        {
-            self.held.pop_first();
-            self.due.push_back((until, ticket));
+        while let Some(due) = self.held.pop_front_if(|(until, _)| *until <= at) {
+            self.due.push_back(due);
         }
     }
 
@@ -369,7 +379,7 @@ impl InFlight {
     /// Ends a stream; returns its participant and who opened it.
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, Reader)> {
         let Stream { user, reader, .. } = self.streams.remove(&ticket)?;
-        self.noticed.remove(&ticket);
+        self.noticed.retain(|(_, of, ..)| *of != ticket);
         let streams = self.streams_of.entry(user).or_default();
         streams.retain(|stream| *stream != ticket);
         Some((user, reader))
@@ -410,7 +420,7 @@ impl InFlight {
             if let Some(call) = self.calls.get_mut(&ticket) {
                 let refused = Stage::Owed(refusal.clone(), at);
                 if let Stage::Held(_, until) = std::mem::replace(&mut call.stage, refused) {
-                    self.held.remove(&(until, ticket));
+                    self.hold_no_more(until, ticket);
                 }
                 self.due.push_back((at, ticket));
             }
@@ -420,19 +430,16 @@ impl InFlight {
     /// What was due before `at` and has not happened, and since when it was due.
     pub(super) fn overdue(&mut self, at: Time, excused_at: Time) -> Option<(Time, Due)> {
         let is_past = |since: Time| since.max(excused_at) < at;
-        if let Some(&(until, ticket)) = self.held.first()
+        if let Some(&(until, ticket)) = self.held.front()
             && is_past(until)
         {
             return Some((until, self.still_owed(ticket)?));
         }
-        if !self.noticed.is_empty() {
-            let notices = self.noticed.values().filter_map(VecDeque::front);
-            if let Some((since, user, _)) = notices.min_by_key(|(since, ..)| *since)
-                && is_past(*since)
-            {
-                return Some((*since, Due::Notice(*user)));
-            }
-            self.noticed.retain(|_, notices| !notices.is_empty());
+        let notices = self.noticed.iter();
+        if let Some((since, _, user, _)) = notices.min_by_key(|(since, of, ..)| (*since, *of))
+            && is_past(*since)
+        {
+            return Some((*since, Due::Notice(*user)));
         }
         if self.due.is_empty() {
             return None;

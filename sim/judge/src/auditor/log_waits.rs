@@ -7,37 +7,28 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::plan::{OwnerReads, Plan};
-use sim_model::protocol::User;
+use sim_model::protocol::{Response, User};
 use sim_model::server::{BatchEntry, Call, Entry, Implied, Ticket};
 
-use super::in_flight::{Pending, Stage, held_until, is_peeking};
-use super::{Auditor, outcome_of};
+use super::Auditor;
+use super::in_flight::{Stage, held_until, is_peeking};
 use crate::comparison::Comparison;
-use crate::difference::{Difference, Due, EventPosition};
+use crate::difference::{BatchItem, Difference, Due, EventPosition};
 
 /// The longest pause before an append for them, after the log has refused one: a quarter of a second,
 /// by a clock that is half too slow.
 const PAUSE: Span = Span::millis(500);
 
-#[derive(Clone, Copy, Debug)]
-struct LogWait {
-    since: Time,
-    ticket: Ticket,
-    /// The address of the caller, for a call that is admitted when the log has the record.
-    from: u64,
-}
-
-/// The calls that wait, in the order of their arrival.
+/// The calls that wait, each since an instant, in the order of their arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LogWaits {
     /// Whether the answer to a call that needs no entry waits for the log.
     pub(super) is_strict: bool,
-    queue: VecDeque<LogWait>,
+    queue: VecDeque<(Time, Ticket)>,
     /// The number of the first ones that wait for the append in flight.
     covered: usize,
-    /// Calls that are admitted from this instant on.
-    served: VecDeque<LogWait>,
-    served_since: Time,
+    /// Calls that are admitted now, each since an instant.
+    served: VecDeque<(Time, Ticket)>,
 }
 
 impl LogWaits {
@@ -55,19 +46,14 @@ impl LogWaits {
         };
     }
 
-    pub(super) fn add(&mut self, since: Time, ticket: Ticket, from: u64) {
-        let wait = LogWait {
-            since,
-            ticket,
-            from,
-        };
-        self.queue.push_back(wait);
+    pub(super) fn add(&mut self, since: Time, ticket: Ticket) {
+        self.queue.push_back((since, ticket));
     }
 
     /// Removes a call. Returns whether it waited.
     pub(super) fn remove(&mut self, ticket: Ticket) -> bool {
-        self.served.retain(|wait| wait.ticket != ticket);
-        let place = self.queue.iter().position(|wait| wait.ticket == ticket);
+        self.served.retain(|(_, served)| *served != ticket);
+        let place = self.queue.iter().position(|(_, waits)| *waits == ticket);
         if let Some(place) = place {
             self.queue.remove(place);
             self.covered -= usize::from(place < self.covered);
@@ -82,8 +68,8 @@ impl LogWaits {
 
     /// When an append for the first one must have begun, if none is in flight since `free_since`.
     pub(super) fn due(&self, free_since: Time) -> Option<(Time, Ticket)> {
-        let LogWait { since, ticket, .. } = self.queue.front()?;
-        Some(((*since).max(free_since) + PAUSE, *ticket))
+        let (since, ticket) = *self.queue.front()?;
+        Some((since.max(free_since) + PAUSE, ticket))
     }
 }
 
@@ -96,7 +82,7 @@ impl Auditor {
             return true;
         }
         let owed = user.and_then(|user| self.repeated(user, ask));
-        owed.is_some_and(|owed| held_until(&outcome_of(owed.outcome)) > self.at)
+        owed.is_some_and(|owed| held_until(&owed.outcome.map(Response::Done)) > self.at)
     }
 
     /// A record that is no batch begins its way into the log, or ends it. What is due for a batch
@@ -119,15 +105,13 @@ impl Auditor {
 
     /// The log has the record that was on its way: what waited for it leaves.
     pub(super) fn log_has(&mut self) {
-        self.log_waits.served_since = self.at;
         let covered = std::mem::take(&mut self.log_waits.covered);
-        let waits: Vec<LogWait> = self.log_waits.queue.drain(..covered).collect();
-        for wait in waits {
-            let call = self.in_flight.call(wait.ticket);
+        for (_, ticket) in self.log_waits.queue.drain(..covered) {
+            let call = self.in_flight.call(ticket);
             if call.is_some_and(|call| matches!(call.stage, Stage::Unadmitted)) {
-                self.log_waits.served.push_back(wait);
+                self.log_waits.served.push_back((self.at, ticket));
             } else {
-                self.in_flight.end_wait(self.at, wait.ticket);
+                self.in_flight.end_wait(self.at, ticket);
             }
         }
     }
@@ -135,23 +119,17 @@ impl Auditor {
     /// The server admits a call that waited, in the order of their arrival.
     pub(super) fn admitted(&mut self, ticket: Ticket) {
         let waits = &mut self.log_waits.served;
-        let served = waits.pop_front_if(|wait| wait.ticket == ticket);
-        let Some(call) = self.in_flight.take(ticket) else {
+        let served = waits.pop_front_if(|(_, served)| *served == ticket);
+        let Some(mut call) = self.in_flight.take(ticket) else {
             return;
         };
-        let Some(LogWait { from, .. }) = served else {
+        if served.is_none() {
             let call = call.summary();
             return self.differ(Difference::Unserved { call });
-        };
-        let user = self.model.caller_of(&call.ask);
-        let stage = self.admit((ticket, from), &call.ask, user);
-        let end = user.map_or(0, |user| self.model.inbox_end(user));
-        let call = Pending {
-            user,
-            stage,
-            end,
-            ..call
-        };
+        }
+        call.user = self.model.caller_of(&call.ask);
+        call.stage = self.admit((ticket, call.from), &call.ask, call.user);
+        call.end = call.user.map_or(0, |user| self.model.inbox_end(user));
         self.in_flight.ask(ticket, call);
     }
 
@@ -171,13 +149,13 @@ impl Auditor {
 
     /// What waits for an append that should have begun, or is served and not admitted.
     pub(super) fn append_due(&self) -> Option<(Time, Due)> {
-        if let Some(served) = self.log_waits.served.front() {
-            let call = self.in_flight.call(served.ticket)?;
-            return Some((self.log_waits.served_since, Due::Answer(call.summary())));
-        }
         // The pause is one of the clock that is never set.
-        let free_since = self.pipeline.free_since()?.max(self.excused_at);
-        let (since, ticket) = self.log_waits.due(free_since)?;
+        let append = || {
+            let free_since = self.pipeline.free_since()?;
+            self.log_waits.due(free_since.max(self.excused_at))
+        };
+        let served = self.log_waits.served.front().copied();
+        let (since, ticket) = served.or_else(append)?;
         let call = self.in_flight.call(ticket)?;
         Some((since, Due::Answer(call.summary())))
     }
@@ -224,17 +202,17 @@ impl Auditor {
 
     /// What a batch that is due since an instant holds first.
     pub(super) fn batch_of(&self, since: Time, first: Option<&BatchEntry>) -> Due {
-        match first {
-            Some(BatchEntry::Call(ticket)) => {
-                Due::Commit(self.in_flight.call(*ticket).map(Pending::summary))
+        if let Some(entry) = first {
+            return Due::Entry(self.item(entry));
+        }
+        let implied = self.pipeline.reads.first();
+        match self.model.next_deadline() {
+            Some((at, deadline)) if at <= since || implied.is_none() => Due::Deadline(deadline),
+            Some(_) | None => {
+                let seen = (User::default(), Implied::Seen { waiting: None });
+                let (user, implied) = implied.unwrap_or(seen);
+                Due::Entry(BatchItem::Own(Entry::Implied { user, implied }))
             }
-            Some(BatchEntry::Own(Entry::Implied { user, implied })) => match implied {
-                Implied::CloseStream => Due::Close(*user),
-                Implied::Seen { .. } => Due::Seen(*user),
-                Implied::OpenStream | Implied::Read { .. } => Due::Restart,
-            },
-            Some(BatchEntry::Own(_)) => Due::Restart,
-            None => self.reading_or_deadline(since),
         }
     }
 
@@ -252,17 +230,5 @@ impl Auditor {
         let owed = Some(Arc::clone(owed));
         let place = EventPosition::alone(user, after + 1, owed, None);
         Some(Difference::Event(place))
-    }
-
-    /// What is due while no entry waits.
-    fn reading_or_deadline(&self, since: Time) -> Due {
-        let implied = self.pipeline.reads.first();
-        match (self.model.next_deadline(), implied) {
-            (Some((at, deadline)), implied) if at <= since || implied.is_none() => {
-                Due::Deadline(deadline)
-            }
-            (_, Some((user, Implied::Read { .. }))) => Due::Read(user),
-            (_, heard) => Due::Seen(heard.map_or_else(User::default, |(user, _)| user)),
-        }
     }
 }

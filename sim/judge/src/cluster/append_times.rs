@@ -1,8 +1,7 @@
 //! How long an append to the shared log may take (docs/protocol.md, 13.5).
 
-use std::collections::BTreeMap;
-
 use chat_types::{Span, Time};
+use rustc_hash::FxHashMap;
 use sim_model::cluster::ClusterFact;
 use sim_model::plan::{FaultKind, Plan};
 
@@ -21,7 +20,7 @@ pub(super) struct AppendTimes {
     /// The longest time of an attempt while nothing is wrong, and with the slowest disk.
     attempt: Span,
     slowest_attempt: Span,
-    members: BTreeMap<u64, MemberAppend>,
+    members: FxHashMap<u64, MemberAppend>,
     /// Whether a replica has lost or changed a record, which the next owner may have to read.
     is_harmed: bool,
 }
@@ -74,11 +73,11 @@ impl AppendTimes {
 
     /// The first append that is not over at this instant, and should be, in words.
     pub(super) fn take_late(&mut self, at: Time) -> Option<String> {
-        let late = self.members.iter().find_map(|(member, append)| {
+        let late = self.members.iter().filter_map(|(member, append)| {
             let due = self.due(append)?;
             (due < at).then_some((*member, due.since(append.began?)))
         });
-        let (member, took) = late?;
+        let (member, took) = late.min()?;
         self.member(member).began = None;
         Some(format!(
             "an append of member {member} should be over after {took}, and is not"

@@ -81,11 +81,11 @@ pub(super) struct Groups {
     /// The last one is all others.
     personas: Vec<Group>,
     /// The persona of each user, in the order of arrival; users of the steps form have none.
-    of_agents: Vec<u16>,
+    of_agents: Vec<usize>,
     /// The last one is the time after the phases.
     phases: Vec<Group>,
     /// The end of each phase, and its group.
-    ends: Vec<(Time, u16)>,
+    ends: Vec<(Time, usize)>,
     pub(super) rooms: Rooms,
 }
 
@@ -106,7 +106,7 @@ impl Groups {
                 if place == groups.phases.len() && place < MOST_GROUPS {
                     groups.phases.push(Group::named(&phase.name));
                 }
-                groups.ends.push((end, index(place)));
+                groups.ends.push((end, place));
             }
             groups.personas.push(Group::named("others"));
             groups.phases.push(Group::named("after the phases"));
@@ -116,8 +116,8 @@ impl Groups {
 
     /// A user of this persona arrived; users arrive in the order of their numbers.
     pub(super) fn arrive(&mut self, agent: Agent, persona: usize) {
-        self.of_agents.resize(agent.0 as usize, u16::MAX);
-        self.of_agents.push(index(persona));
+        self.of_agents.resize(agent.0 as usize, usize::MAX);
+        self.of_agents.push(persona);
     }
 
     /// Counts a measurement.
@@ -143,13 +143,13 @@ impl Groups {
     fn change(&mut self, agent: Agent, at: Time, change: impl Fn(&mut Group)) {
         let persona = self.of_agents.get(agent.0 as usize);
         let place = self.ends.partition_point(|(end, _)| *end <= at);
-        let phase = self.ends.get(place).map_or(u16::MAX, |(_, group)| *group);
+        let phase = self.ends.get(place).map_or(usize::MAX, |(_, group)| *group);
         for (groups, index) in [
             (&mut self.personas, persona.copied()),
             (&mut self.phases, Some(phase)),
         ] {
             if let (Some(index), Some(last)) = (index, groups.len().checked_sub(1)) {
-                change(&mut groups[usize::from(index).min(last)]);
+                change(&mut groups[index.min(last)]);
             }
         }
     }
@@ -180,11 +180,6 @@ impl Groups {
             rooms: self.rooms.results(),
         }
     }
-}
-
-/// A place in a list with at most `MOST_GROUPS` others, or one after all of them.
-fn index(place: usize) -> u16 {
-    u16::try_from(place).unwrap_or(u16::MAX)
 }
 
 /// The most rooms with figures of their own.

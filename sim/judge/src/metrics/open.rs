@@ -49,18 +49,19 @@ impl Metrics {
                     self.count_unanswered(agent, call, now);
                 }
             }
-            let at_door = user.at_door_since;
-            let at_door = at_door.map(|since| (Metric::AdmissionWait, None, since));
-            let in_line = user.in_line_since;
-            let in_line = in_line.map(|since| (Metric::QueueWait, None, since));
-            let claim = user.open_claim();
-            let claim = claim.map(|(room, since)| (Metric::StickWait, Some(room), since));
-            for (what, room, since) in [at_door, in_line, claim].into_iter().flatten() {
-                self.measure(Sample {
-                    room,
-                    open: true,
-                    ..Sample::of(what, agent, (since, now))
-                });
+            let (room, claimed_since) = user.open_claim().unzip();
+            for (what, room, since) in [
+                (Metric::AdmissionWait, None, user.at_door_since),
+                (Metric::QueueWait, None, user.in_line_since),
+                (Metric::StickWait, room, claimed_since),
+            ] {
+                if let Some(since) = since {
+                    self.measure(Sample {
+                        room,
+                        open: true,
+                        ..Sample::of(what, agent, (since, now))
+                    });
+                }
             }
         }
         self.users = users;

@@ -9,7 +9,6 @@ use sim_model::outcome::{
     ThresholdResult, UserWait, UserWaits,
 };
 use sim_model::plan::{Compare, Figure, Metric, Plan, Quantity, Threshold};
-use sim_model::protocol::Agent;
 use sim_model::user_name::UserName;
 
 use super::distribution::{Distribution, unit};
@@ -168,10 +167,12 @@ impl Metrics {
         ];
         let fairness = fairness.map(|(metric, of)| (metric.name().to_owned(), of));
         let all = Metric::ALL.iter().filter(|metric| metric.is_distribution());
-        let nothing = all.map(|metric| (metric.name().to_owned(), MetricResult::default()));
-        let mut metrics: BTreeMap<_, _> = nothing.collect();
-        metrics.extend(self.measured.results());
-        (metrics, fairness.into())
+        let metrics = all.map(|metric| {
+            let measured = self.measured.get(*metric);
+            let result = measured.map(|of| of.result(unit(*metric)));
+            (metric.name().to_owned(), result.unwrap_or_default())
+        });
+        (metrics.collect(), fairness.into())
     }
 
     /// Figures by persona, phase and room.
@@ -205,7 +206,7 @@ impl Metrics {
         &mut self,
         seed: u64,
         now: Time,
-        overtaken: &BTreeMap<Agent, u64>,
+        overtaken: &[u64],
         name: &dyn Fn(usize) -> UserName,
     ) {
         self.groups.rooms.end(seed);
@@ -213,12 +214,12 @@ impl Metrics {
         self.counts.unanswered = self.counts.attempted.saturating_sub(settled);
         self.end_shares(seed, now, name);
         self.end_left_out();
-        self.overtaken = overtaken.values().copied().max().unwrap_or(0);
-        let wait = |agent: Agent, waited: Waited, since: Option<Time>, overtaken: u64| {
+        self.overtaken = overtaken.iter().copied().max().unwrap_or(0);
+        let wait = |index: usize, waited: Waited, since: Option<Time>, overtaken: u64| {
             let open = since.map_or(Span::ZERO, |since| now.since(since)).0;
             let waits = waited.times + u32::from(since.is_some());
             (waits > 0).then(|| UserWait {
-                who: name(agent.0 as usize),
+                who: name(index),
                 seed,
                 longest_ms: waited.longest.max(open) as f64 / MICROS,
                 waits,
@@ -226,20 +227,17 @@ impl Metrics {
                 open: open > waited.longest,
             })
         };
-        let users = (0..).map(Agent).zip(&self.users);
-        let queue = users.clone().filter_map(|(agent, user)| {
-            let overtaken = overtaken.get(&agent).copied().unwrap_or(0);
-            wait(agent, user.queue, user.in_line_since, overtaken)
+        let users = self.users.iter().enumerate();
+        let queue = users.clone().filter_map(|(index, user)| {
+            let overtaken = overtaken.get(index).copied().unwrap_or(0);
+            wait(index, user.queue, user.in_line_since, overtaken)
         });
-        let stick = users.filter_map(|(agent, user)| {
+        let stick = users.filter_map(|(index, user)| {
             let since = user.open_claim().map(|claim| claim.1);
-            wait(agent, user.stick, since, 0)
+            wait(index, user.stick, since, 0)
         });
-        let waits = [
-            UserWaits::of(queue.collect()),
-            UserWaits::of(stick.collect()),
-        ];
-        [self.queue_waits, self.stick_waits] = waits;
+        self.queue_waits = UserWaits::of(queue.collect());
+        self.stick_waits = UserWaits::of(stick.collect());
     }
 
     /// The data to draw.

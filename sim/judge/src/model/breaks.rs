@@ -122,21 +122,19 @@ impl Model {
     fn renew_held(&mut self, user: User) {
         let (now, cooldown) = (self.now, self.cooldown());
         let participant = self.participant_mut(user);
-        participant.held.retain(|(_, answer_at)| *answer_at > now);
-        for (key, answer_at) in &participant.held {
-            let remembered = participant.keys.remembered.get_mut(key);
-            if let Some(remembered) = remembered
-                && let Ok(Reply::OnBreak {
-                    stress,
-                    boss_alert,
-                    answer_at: at,
-                    ..
-                }) = &mut remembered.outcome
-                && at == answer_at
+        let remembered = participant.keys.remembered.values_mut();
+        remembered.for_each(|remembered| {
+            if let Ok(Reply::OnBreak {
+                stress,
+                boss_alert,
+                answer_at,
+                ..
+            }) = &mut remembered.outcome
+                && *answer_at > now
             {
                 (*stress, *boss_alert) = participant.stress_state.at(*answer_at, cooldown);
             }
-        }
+        });
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use chat_types::{Config, Continuity, LastNumbers, Span, Time};
-use rustc_hash::FxHashMap;
 use sim_model::protocol::{Room, User};
 
 use super::Model;
@@ -20,25 +19,18 @@ pub(crate) enum Deadline {
     Patience(User),
 }
 
-/// All deadlines, also in the order in which they fire.
+/// All deadlines, in the order in which they fire.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deadlines {
-    instants: FxHashMap<Deadline, Time>,
-    in_order: BTreeSet<(Time, Deadline)>,
-}
+pub(super) struct Deadlines(BTreeSet<(Time, Deadline)>);
 
 impl Deadlines {
-    /// Sets the instant of a deadline, or removes it.
-    pub(super) fn set(&mut self, what: Deadline, at: Option<Time>) {
-        let before = match at {
-            Some(at) => self.instants.insert(what, at),
-            None => self.instants.remove(&what),
-        };
-        if before != at {
+    /// Sets the instant of a deadline. `before` is the one that its participant, stick or waiter had.
+    pub(super) fn set(&mut self, what: Deadline, before: Option<Time>, after: Option<Time>) {
+        if before != after {
             if let Some(before) = before {
-                self.in_order.remove(&(before, what));
+                self.0.remove(&(before, what));
             }
-            self.in_order.extend(at.map(|at| (at, what)));
+            self.0.extend(after.map(|at| (at, what)));
         }
     }
 }
@@ -46,7 +38,7 @@ impl Deadlines {
 impl Model {
     /// The deadline that fires next.
     pub(crate) fn next_deadline(&self) -> Option<(Time, Deadline)> {
-        self.deadlines.in_order.first().copied()
+        self.deadlines.0.first().copied()
     }
 
     /// Time passes: every deadline up to `at` fires at its own instant. // 2.2 (1)

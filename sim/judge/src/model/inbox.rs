@@ -6,12 +6,13 @@
     reason = "a rule names the events that it is about; no other concerns it"
 )]
 
+use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chat_types::{Gap, Item, Page, RoomSeq, Seq};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{EndReason, LostRange, Membership, Room, StickLoss, User};
 
 use super::{Body, Event};
@@ -156,7 +157,7 @@ impl Inbox {
         if self.kept.front().is_some_and(|one| one.0 <= self.delivered) {
             return 0;
         }
-        let mut sizes: BTreeMap<Room, usize> = BTreeMap::new();
+        let mut sizes: FxHashMap<Room, u64> = FxHashMap::default();
         for (_, event) in &self.kept {
             *sizes.entry(event.room).or_default() += 1;
         }

@@ -1,6 +1,6 @@
 //! The queue: entering, the choice of a partner, matching, patience. // 6
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chat_types::config::Matching;
@@ -17,8 +17,8 @@ use super::{Body, Checked, Model, refuse, refuse_at, refuse_if};
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
 
-/// Interests in lower case, each once. // 6.2
-pub(super) type Interests = BTreeSet<Arc<str>>;
+/// Interests in lower case, each once, in ascending order. // 6.2
+pub(super) type Interests = Vec<Arc<str>>;
 
 /// The participants who wait for a partner. // 6.1
 #[derive(Clone, Debug, Default)]
@@ -41,15 +41,6 @@ pub(super) struct Waiter {
     overtaken: u64,
 }
 
-impl Line {
-    fn measure(&mut self, wait: Span) {
-        if self.waits.len() == MEASURED {
-            self.waits.pop_front();
-        }
-        self.waits.push_back(wait);
-    }
-}
-
 impl Model {
     /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
     pub(super) fn estimated_wait(&self) -> Option<Span> {
@@ -69,7 +60,10 @@ impl Model {
             true => Arc::clone(interest),
             false => interest.to_lowercase().into(),
         };
-        Ok(given.iter().map(lower).collect())
+        let mut interests: Interests = given.iter().map(lower).collect();
+        interests.sort_unstable();
+        interests.dedup();
+        Ok(interests)
     }
 
     /// Whether a waiter with these interests accepts only partners with a shared one. // 6.1
@@ -147,14 +141,15 @@ impl Model {
         };
         self.line.waiters.insert(ticket, waiter);
         self.participant_mut(user).ticket = Some(ticket);
-        self.deadlines.set(Deadline::Patience(user), patience);
+        self.deadlines.set(Deadline::Patience(user), None, patience);
     }
 
     /// Removes the participant from the queue, if it is there; returns since when it waited. // 6.1
     pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
         let ticket = self.participant_mut(user).ticket.take()?;
         let waiter = self.line.waiters.remove(&ticket)?;
-        self.deadlines.set(Deadline::Patience(user), None);
+        self.deadlines
+            .set(Deadline::Patience(user), waiter.patience, None);
         Some(waiter.since)
     }
 
@@ -185,7 +180,10 @@ impl Model {
         let ordered: Vec<(&u64, &Waiter)> = match self.config.matching {
             Matching::Fifo | Matching::Random => waiters.collect(),
             Matching::Interests => {
-                let shared = |waiter: &Waiter| interests.intersection(&waiter.interests).count();
+                let shared = |waiter: &Waiter| {
+                    let theirs = |one: &&Arc<str>| waiter.interests.binary_search(one).is_ok();
+                    interests.iter().filter(theirs).count()
+                };
                 let (mut sharing, mut accepting): (Vec<_>, Vec<_>) =
                     waiters.partition(|(_, waiter)| shared(waiter) > 0);
                 // The sort is stable: of equals, the one that entered first.
@@ -248,7 +246,10 @@ impl Model {
         let partner = self.line.waiters[&ticket].user;
         for each in [partner, user] {
             if let Some(since) = self.leave_line(each) {
-                self.line.measure(self.now.since(since)); // 6.6 (1)
+                let waits = &mut self.line.waits;
+                waits.push_back(self.now.since(since)); // 6.6 (1)
+                let excess = waits.len().saturating_sub(MEASURED);
+                waits.drain(..excess);
             }
         }
         let mut state = RoomState::new(Kind::Pair { turns: 0 });
@@ -283,10 +284,9 @@ impl Model {
     /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
         let ticket = self.participant(user).ticket;
-        if let Some(waiter) = ticket.and_then(|ticket| self.line.waiters.get_mut(&ticket)) {
-            waiter.patience = None;
-        }
-        self.deadlines.set(Deadline::Patience(user), None);
+        let waiter = ticket.and_then(|ticket| self.line.waiters.get_mut(&ticket));
+        let patience = waiter.and_then(|waiter| waiter.patience.take());
+        self.deadlines.set(Deadline::Patience(user), patience, None);
         if !self.is_unused(user)
             && let Some(ticket) = self.partner_of(user, None)
         {
@@ -299,11 +299,10 @@ impl Model {
         let patience = self.config.interest_patience;
         for waiter in self.line.waiters.values_mut() {
             waiter.since += down;
-            if waiter.patience.is_some() {
-                let after = waiter.since + patience;
-                waiter.patience = Some(after);
+            if let Some(before) = waiter.patience {
+                waiter.patience = Some(waiter.since + patience);
                 let deadline = Deadline::Patience(waiter.user);
-                self.deadlines.set(deadline, Some(after));
+                self.deadlines.set(deadline, Some(before), waiter.patience);
             }
         }
     }

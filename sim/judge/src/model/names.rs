@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 use chat_types::{Address, Caller, Command, EnterQueue, Measure, SecretHash, Span};
+use rustc_hash::FxHashSet;
 use sim_model::protocol::{Code, Decided, Refusal, Reply, User, Who};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{
@@ -57,7 +58,7 @@ pub(super) fn says_something(text: &str) -> bool {
 
 /// The folded form, by which what is kept of names is compared. // 5.3, 11.3
 pub(super) fn fold(name: &str) -> String {
-    without_spaces(&folded(name, Case::Lower))
+    folded(name, Case::Lower).replace(' ', "")
 }
 
 /// The key of a room's name. // 5.3
@@ -80,10 +81,6 @@ fn cases(text: &str) -> &'static [Case] {
         true => &[Case::Lower],
         false => &[Case::Lower, Case::Given, Case::Upper],
     }
-}
-
-fn without_spaces(folded: &str) -> String {
-    folded.replace(' ', "")
 }
 
 fn folded(text: &str, case: Case) -> String {
@@ -163,10 +160,10 @@ const SERVERS_WORDS: &str = "server system operator operators admin admins admin
 const WORDS_ALONE: &str = "talkingstick root support host boss assistant next note me all";
 
 /// The keys of the two kinds of words. // 5.3
-static SERVERS_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(SERVERS_WORDS));
-static KEYS_ALONE: LazyLock<BTreeSet<String>> = LazyLock::new(|| keys_of(WORDS_ALONE));
+static SERVERS_KEYS: LazyLock<FxHashSet<String>> = LazyLock::new(|| keys_of(SERVERS_WORDS));
+static KEYS_ALONE: LazyLock<FxHashSet<String>> = LazyLock::new(|| keys_of(WORDS_ALONE));
 
-fn keys_of(words: &str) -> BTreeSet<String> {
+fn keys_of(words: &str) -> FxHashSet<String> {
     words.split(' ').flat_map(keys).collect()
 }
 
@@ -256,8 +253,16 @@ fn shows_as_emoji(c: char) -> bool {
 /// for which these others give way; or it has the name already.
 pub(super) type Naming = Option<(Vec<String>, BTreeSet<User>)>;
 
-/// The name of a participant that registers, with its keys.
-type Named<'a> = Option<(&'a Arc<str>, Vec<String>)>;
+/// The display name that a registering call asks for.
+fn asked_name(command: &Command) -> Option<&Arc<str>> {
+    if let Command::Login { username, .. } = command {
+        return Some(username);
+    }
+    let Command::EnterQueue(entry) = command else {
+        return None;
+    };
+    entry.display_name.as_ref()
+}
 
 impl Model {
     /// Whether a participant, or one that registers, may have this name. // 5.3
@@ -364,7 +369,7 @@ impl Model {
         };
         let kept = self.measures.of_handle(handle);
         refuse_if(kept == Some(Measure::Ban), refuse(Code::Blocked))?; // 11.4
-        let (named, mut yielding) = self.check_registration((handle, from), command)?;
+        let (naming, mut yielding) = self.check_registration((handle, from), command)?;
         yielding.extend(self.check_space_for_participant(from, &yielding)?);
         for other in yielding {
             self.forget(other);
@@ -395,7 +400,6 @@ impl Model {
             inbox: Inbox::default(),
             keys: Keys::default(),
             stress_state: StressState::calm(self.now),
-            held: Vec::new(),
             ticket: None,
         };
         if let Command::EnterQueue(EnterQueue {
@@ -407,14 +411,14 @@ impl Model {
             participant.muted |= self.measures.of_name(&keys) == Some(Measure::Mute); // 11.4
             self.add_keys(number, keys);
         }
-        let deadline = participant.presence.deadline();
-        self.deadlines.set(Deadline::Presence(number), deadline);
+        let at = participant.presence.deadline();
+        self.deadlines.set(Deadline::Presence(number), None, at);
         self.add_keys(number, keys(&participant.who.name));
         self.handles.insert(handle, number);
         self.readers.insert(reader, number);
         self.participants.add(participant);
-        if let Some((name, keys)) = named {
-            self.name(number, name, Some((keys, BTreeSet::new())));
+        if let Some(name) = asked_name(command) {
+            self.name(number, name, naming);
         }
         if let Command::Login { room, .. } = command {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
@@ -451,39 +455,36 @@ impl Model {
         Ok(None)
     }
 
-    /// The checks before a participant is created; returns its name with the keys, and those that
-    /// give way for this and for its public id. // 5.1
+    /// The checks before a participant is created; returns the effect of its name, and those that give
+    /// way for the name and for the public id. // 5.1
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"
     )]
-    fn check_registration<'a>(
+    fn check_registration(
         &self,
         (handle, from): (SecretHash, u64),
-        command: &'a Command,
-    ) -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
-        let check = |name: &'a Arc<str>| -> Result<(Named<'a>, BTreeSet<User>), Refusal> {
-            let (keys, yielding) = self.check_name((None, from), name)?.unzip();
-            Ok((keys.map(|keys| (name, keys)), yielding.unwrap_or_default()))
-        };
-        let nameless = || Ok((None, BTreeSet::new()));
+        command: &Command,
+    ) -> Result<(Naming, BTreeSet<User>), Refusal> {
+        let (mut naming, mut yielding) = (None, BTreeSet::new());
         match command {
             Command::EnterQueue(EnterQueue {
                 user_id,
                 display_name,
                 interests,
             }) => {
-                let (named, mut yielding) = display_name.as_ref().map_or_else(nameless, check)?;
+                if let Some(name) = display_name {
+                    naming = self.check_name((None, from), name)?;
+                }
                 let interests = self.read_interests(interests)?;
                 self.check_space_in_line(None, &interests)?;
                 self.check_space_for_room()?;
                 if let Some(id) = user_id {
-                    yielding.extend(self.check_public_id(id, from)?);
+                    yielding = self.check_public_id(id, from)?;
                 }
-                Ok((named, yielding))
             }
             Command::Login { username, room } => {
-                let checked = check(username)?;
+                naming = self.check_name((None, from), username)?;
                 self.check_join((None, from), room)?;
                 let is_muted = self.measures.of_handle(handle) == Some(Measure::Mute)
                     || self.measures.of_address(from) == Some(Measure::Mute)
@@ -491,13 +492,13 @@ impl Model {
                 if is_muted {
                     self.check_exists(room)?; // 8.1 (6)
                 }
-                Ok(checked)
             }
-            Command::TakeBreak { excuse, .. } => {
-                self.check_excuse(excuse.as_ref())?;
-                nameless()
-            }
-            _ => Err(refuse(Code::HandleRequired)),
+            Command::TakeBreak { excuse, .. } => self.check_excuse(excuse.as_ref())?,
+            _ => return Err(refuse(Code::HandleRequired)),
         }
+        if let Some((_, others)) = &mut naming {
+            yielding.append(others);
+        }
+        Ok((naming, yielding))
     }
 }

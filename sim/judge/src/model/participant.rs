@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{RequestKey, SecretHash, Time};
+use chat_types::{RequestKey, SecretHash};
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Decided, Room, User, Who};
 
@@ -37,8 +37,6 @@ pub(super) struct Participant {
     pub(super) inbox: Inbox,
     pub(super) keys: Keys,
     pub(super) stress_state: StressState,
-    /// Breaks with a key whose answers may not have left yet: the key, and when each may leave.
-    pub(super) held: Vec<(RequestKey, Time)>,
     /// The place in the order of entering the line, while in it.
     pub(super) ticket: Option<u64>,
 }
@@ -110,18 +108,4 @@ pub(super) struct Remembered {
     /// The hash of the command, so that its text need not be kept.
     pub(super) asked: u64,
     pub(super) outcome: Decided,
-}
-
-impl Keys {
-    /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
-    /// limit.
-    pub(super) fn remember(&mut self, key: RequestKey, remembered: Remembered, limit: u32) {
-        while self.by_age.len() >= limit as usize
-            && let Some(oldest) = self.by_age.pop_front()
-        {
-            self.remembered.remove(&oldest);
-        }
-        self.by_age.push_back(key);
-        self.remembered.insert(key, remembered);
-    }
 }

@@ -63,9 +63,10 @@ impl Model {
 
     pub(super) fn change_presence(&mut self, user: User, change: impl FnOnce(&mut Presence)) {
         let presence = &mut self.participant_mut(user).presence;
+        let before = presence.deadline();
         change(presence);
         let after = presence.deadline();
-        self.deadlines.set(Deadline::Presence(user), after);
+        self.deadlines.set(Deadline::Presence(user), before, after);
     }
 
     /// The participant's presence is in this state from now on, for so long.
@@ -139,8 +140,12 @@ impl Model {
 
     /// The last stream closed, or the server went down while it was open. // 9.2, 2.6
     pub(super) fn lose_last_stream(&mut self, user: User) {
-        self.participant_mut(user).presence.streams = 0;
-        self.enter(user, State::Grace, self.config.reconnect_grace);
+        let lost = Presence {
+            state: State::Grace,
+            until: self.now + self.config.reconnect_grace,
+            streams: 0,
+        };
+        self.change_presence(user, |presence| *presence = lost);
         if let Some(room) = self.participant(user).pair {
             self.post(room, Body::PartnerAway(self.who(user)), Some(user));
         }
@@ -210,7 +215,8 @@ impl Model {
             .participants
             .remove(user.0)
             .expect("it was registered above");
-        self.deadlines.set(Deadline::Presence(user), None);
+        let deadline = participant.presence.deadline();
+        self.deadlines.set(Deadline::Presence(user), deadline, None);
         self.handles.remove(&participant.handle);
         self.readers.remove(&participant.reader);
         self.drop_keys(&participant.who.name);

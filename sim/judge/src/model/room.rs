@@ -22,8 +22,6 @@ pub(super) struct RoomState {
     pub(super) last: Option<Arc<Event>>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
-    /// The latest notice of each sender.
-    pub(super) notices: BTreeMap<User, Notice>,
 }
 
 /// A member that calls, its room, and the epoch that the call names.
@@ -48,10 +46,12 @@ pub(super) enum Kind {
 }
 
 /// The state of a member in its room.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Member {
     pub(super) since: Time,
     pub(super) draft: Draft,
+    /// Its latest notice.
+    pub(super) notice: Option<Notice>,
 }
 
 impl RoomState {
@@ -62,13 +62,15 @@ impl RoomState {
             last_seq: 0,
             last: None,
             history: VecDeque::new(),
-            notices: BTreeMap::new(),
         }
     }
 
     pub(super) fn admit(&mut self, user: User, since: Time) {
-        let draft = Draft::default();
-        self.members.insert(user, Member { since, draft });
+        let member = Member {
+            since,
+            ..Member::default()
+        };
+        self.members.insert(user, member);
     }
 }
 
@@ -99,6 +101,11 @@ impl Model {
     pub(super) fn place_mut(&mut self, room: Room) -> &mut RoomState {
         let place = self.rooms.get_mut(room.0);
         place.expect("the room is there: it was resolved, or it has a member")
+    }
+
+    pub(super) fn member_mut(&mut self, room: Room, user: User) -> &mut Member {
+        let member = self.place_mut(room).members.get_mut(&user);
+        member.expect("the room was resolved for a member")
     }
 
     pub(super) fn is_pair(&self, room: Room) -> bool {
@@ -301,19 +308,13 @@ impl Model {
             .retain(|other| *other != room);
         let place = self.place_mut(room);
         place.members.remove(&user);
-        place.notices.remove(&user);
         if place.members.is_empty() {
-            self.drop_named(room);
-        }
-    }
-
-    /// Removes a named room. // 8.1
-    fn drop_named(&mut self, room: Room) {
-        self.take_from_holder(room); // Without an event. // 7.1, 11.3
-        if let Some(place) = self.rooms.remove(room.0)
-            && let Kind::Named { key, .. } = place.kind
-        {
-            self.room_names.remove(&key);
+            self.take_from_holder(room); // Without an event. // 7.1, 11.3
+            if let Some(place) = self.rooms.remove(room.0)
+                && let Kind::Named { key, .. } = place.kind
+            {
+                self.room_names.remove(&key);
+            }
         }
     }
 
@@ -323,7 +324,6 @@ impl Model {
         let place = self.place_mut(room);
         let members = std::mem::take(&mut place.members);
         place.history.clear();
-        place.notices.clear();
         let remembered_by = members.keys().copied().collect();
         place.kind = Kind::Ended {
             reason,

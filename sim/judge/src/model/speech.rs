@@ -108,7 +108,7 @@ impl Model {
             at: self.now,
         };
         self.noticed.push((room, notice.clone()));
-        self.place_mut(room).notices.insert(user, notice);
+        self.member_mut(room, user).notice = Some(notice);
     }
 
     /// The fresh notices of a room for a reader at an instant, by sender. // 8.6
@@ -119,7 +119,8 @@ impl Model {
         at: Time,
     ) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
-        let notices = place.into_iter().flat_map(|place| place.notices.values());
+        let members = place.into_iter().flat_map(|place| place.members.values());
+        let notices = members.filter_map(|member| member.notice.as_ref());
         notices.filter(move |notice| notice.user.id != reader && at.since(notice.at) <= FRESH)
     }
 
@@ -235,11 +236,6 @@ impl Draft {
 }
 
 impl Model {
-    fn draft_mut(&mut self, room: Room, user: User) -> &mut Draft {
-        let member = self.place_mut(room).members.get_mut(&user);
-        &mut member.expect("the room was resolved for a member").draft
-    }
-
     /// `append`.
     pub(super) fn append(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
         self.check_floor(turn)?;
@@ -247,7 +243,7 @@ impl Model {
         let (max_append, max_draft) = (self.config.max_append, self.config.max_draft);
         let given = count(text);
         let added = given.min(max_append);
-        let draft = self.draft_mut(room, user);
+        let draft = &mut self.member_mut(room, user).draft;
         let is_full = draft.length + added > max_draft;
         refuse_if(is_full, refuse_at(Code::DraftFull, max_draft))?;
         draft.appends.push(if added < given {
@@ -267,7 +263,7 @@ impl Model {
     /// `undo`.
     pub(super) fn undo(&mut self, turn @ (user, room, _): Turn) -> Decided {
         self.check_epoch(turn)?;
-        let draft = self.draft_mut(room, user);
+        let draft = &mut self.member_mut(room, user).draft;
         if let Some(last) = draft.appends.pop() {
             draft.length -= count(&last);
         }
@@ -281,7 +277,7 @@ impl Model {
     /// `reset`.
     pub(super) fn reset(&mut self, turn @ (user, room, _): Turn) -> Decided {
         self.check_epoch(turn)?;
-        *self.draft_mut(room, user) = Draft::default();
+        self.member_mut(room, user).draft = Draft::default();
         self.give_up_stick(room, user);
         Ok(Reply::Draft {
             length: 0,
@@ -293,11 +289,11 @@ impl Model {
     /// `push`.
     pub(super) fn push(&mut self, turn @ (user, room, _): Turn) -> Decided {
         self.check_floor(turn)?;
-        let draft = self.draft_mut(room, user);
+        let draft = &self.member_mut(room, user).draft;
         refuse_if(draft.appends.is_empty(), refuse(Code::DraftEmpty))?;
         let text = draft.text();
         self.check_message(&text)?;
-        *self.draft_mut(room, user) = Draft::default();
+        self.member_mut(room, user).draft = Draft::default();
         let answer = self.say(room, user, text);
         // A caller that does not hold the stick keeps its claim. // 7.7
         if self.grant_of(room, user).is_some() {

@@ -128,7 +128,7 @@ impl Model {
         stick.epoch += 1;
         stick.holder = Some(Hold { user, ends });
         let epoch = stick.epoch;
-        self.deadlines.set(Deadline::Lease(room), Some(ends));
+        self.deadlines.set(Deadline::Lease(room), None, Some(ends));
         let (user, epoch) = (self.who(user), Epoch(epoch));
         self.post(room, Body::StickGranted { user, epoch, lease }, None);
     }
@@ -138,7 +138,8 @@ impl Model {
         let stick = self.stick_mut(room)?;
         let hold = stick.holder.take()?;
         let epoch = stick.epoch;
-        self.deadlines.set(Deadline::Lease(room), None);
+        self.deadlines
+            .set(Deadline::Lease(room), Some(hold.ends), None);
         Some((hold.user, epoch))
     }
 
@@ -182,8 +183,9 @@ impl Model {
     pub(super) fn shift_lease(&mut self, room: Room, down: Span) {
         let hold = self.stick_mut(room).and_then(|stick| stick.holder.as_mut());
         let Some(hold) = hold else { return };
+        let before = hold.ends;
         hold.ends += down;
-        let after = hold.ends;
-        self.deadlines.set(Deadline::Lease(room), Some(after));
+        self.deadlines
+            .set(Deadline::Lease(room), Some(before), Some(before + down));
     }
 }

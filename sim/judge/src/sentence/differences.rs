@@ -193,15 +193,17 @@ phrases! {
         Self::Push { user, after } =>
             "the event after place ", after, " on ", user, "'s stream";
         Self::Notice(user) => "a notice on ", user, "'s stream";
-        Self::Commit(call) => "the commit or the refusal of ", call;
+        Self::Entry(BatchItem::Call(call)) => "the commit or the refusal of ", call;
+        Self::Entry(BatchItem::Own(Entry::Implied { user, implied: Implied::Seen { .. } })) =>
+            "the entry that ", user, " was heard of";
+        Self::Entry(BatchItem::Own(Entry::Implied { user, implied: Implied::Read { .. } })) =>
+            "the entry of how far ", user, " has read";
+        Self::Entry(BatchItem::Own(entry @ Entry::Implied { .. })) => (entry, None);
+        Self::Entry(BatchItem::Own(_)) => "the entry that the server is up";
         Self::Deadline(Deadline::Presence(user)) => "the change of ", user, "'s presence";
         Self::Deadline(Deadline::Lease(room)) => "the end of the lease of ", room, "'s stick";
         Self::Deadline(Deadline::Patience(user)) =>
             "the end of ", user, "'s patience in the line";
-        Self::Close(user) => "the entry that ", user, "'s stream closed";
-        Self::Seen(user) => "the entry that ", user, " was heard of";
-        Self::Read(user) => "the entry of how far ", user, " has read";
-        Self::Restart => "the entry that the server is up";
         Self::StreamEnd(user) => "the end of ", user, "'s stream";
     }
 

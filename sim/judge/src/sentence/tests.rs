@@ -217,19 +217,24 @@ fn a_sentence_shows_pages_gaps_and_notices() {
 #[test]
 fn a_sentence_shows_late_and_mismatched_facts() {
     let (user, after) = (ANN, 4);
+    let own = |implied| Due::Entry(BatchItem::Own(Entry::Implied { user, implied }));
+    let read = Implied::Read {
+        acknowledged: Seq(3),
+        delivered: Seq(4),
+    };
     let dues = [
         Due::Answer(call(push())),
         Due::Check { user, after },
         Due::Push { user, after },
         Due::Notice(ANN),
-        Due::Commit(Some(call(push()))),
+        Due::Entry(BatchItem::Call(Some(call(push())))),
         Due::Deadline(Deadline::Presence(ANN)),
         Due::Deadline(Deadline::Lease(LOBBY)),
         Due::Deadline(Deadline::Patience(ANN)),
-        Due::Close(ANN),
-        Due::Seen(ANN),
-        Due::Read(ANN),
-        Due::Restart,
+        own(Implied::CloseStream),
+        own(Implied::Seen { waiting: None }),
+        own(read),
+        Due::Entry(BatchItem::Own(Entry::Stepped)),
         Due::StreamEnd(ANN),
     ];
     let mut differences: Vec<_> = dues

@@ -3,13 +3,13 @@
 //! ascend, and no timestamp of a room goes back.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{InboxEvent, Room, User};
 
 use super::Witness;
-use super::observations::ObservedEvent;
+use super::observations::{Client, ObservedEvent};
 use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::{Body, Event};
@@ -40,17 +40,15 @@ impl Witness {
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
-            .and_then(|known| self.rooms.get(&known))
+            .and_then(|known| self.seen(&known))
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
             findings.contradict(Property::NoDuplicates, at, [first, now]);
-        } else if let Some(first) = self.rooms.get(&place) {
-            findings.exercise(Property::RoomOrder, 1);
-            if !is_same(first, reader, &event) {
-                let now = Fact::Received(reader, seq, event);
-                findings.contradict(Property::RoomOrder, at, [first.fact(), now]);
-            }
+        } else if let Some(first) = self.seen(&place) {
+            let holds = is_same(first, reader, &event);
+            let now = || Fact::Received(reader, seq, event);
+            findings.compare(Property::RoomOrder, holds, at, || [first.fact(), now()]);
         } else {
             let seen = ObservedEvent {
                 event,
@@ -58,7 +56,7 @@ impl Witness {
                 seq,
                 at,
             };
-            self.rooms.insert(place, seen);
+            self.places.entry(place).or_default().seen = Some(seen);
         }
     }
 }
@@ -76,27 +74,24 @@ fn is_same(first: &ObservedEvent, reader: User, received: &Event) -> bool {
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
 pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
-    for reader in witness.participants.keys() {
-        ascend(witness, *reader, findings);
+    for (reader, client) in &witness.participants {
+        ascend(witness, (*reader, client), findings);
     }
     // Without a timestamp, the instant of the arrival is used.
-    let all = witness.rooms.iter();
-    let stamped = all.filter(|(_, seen)| seen.event.at != seen.at);
-    for ((one, before), (other, seen)) in stamped.clone().zip(stamped.skip(1)) {
-        if one.0 != other.0 {
+    let stamped = witness.events().filter(|seen| seen.event.at != seen.at);
+    for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
+        if before.event.room != seen.event.room {
             continue;
         }
-        findings.exercise(Property::RoomOrder, 1);
-        if seen.event.at < before.event.at {
-            let facts = [before.fact(), seen.fact()];
-            findings.contradict(Property::RoomOrder, seen.at, facts);
-        }
+        let holds = seen.event.at >= before.event.at;
+        let facts = || [before.fact(), seen.fact()];
+        findings.compare(Property::RoomOrder, holds, seen.at, facts);
     }
 }
 
-fn ascend(witness: &Witness, reader: User, findings: &mut Findings) {
-    let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
-    for (seq, place) in &witness.participants[&reader].inbox {
+fn ascend(witness: &Witness, (reader, client): (User, &Client), findings: &mut Findings) {
+    let mut last: FxHashMap<Room, (u64, u64)> = FxHashMap::default();
+    for (seq, place) in &client.inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
             continue;
         };
@@ -110,7 +105,7 @@ fn ascend(witness: &Witness, reader: User, findings: &mut Findings) {
         let facts = witness
             .received(reader, before_seq)
             .zip(witness.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, witness.rooms.get(place)) {
+        if let (Some((one, other)), Some(seen)) = (facts, witness.seen(place)) {
             findings.contradict(property, seen.at, [one, other]);
         }
     }

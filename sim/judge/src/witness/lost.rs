@@ -6,48 +6,55 @@
 //! was read to the end by a check that was sent after the message was known to exist. Neither of
 //! the two ever tried to block the other.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use chat_types::Time;
 use sim_model::protocol::{Room, User};
 
 use super::Witness;
+use super::observations::Place;
 use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
 
 const LOST: Property = Property::NoLostMessages;
 
-/// Known messages: the sender, since when the message is known, and the fact that proves it.
-type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
+/// A known message: its place, its sender, since when it is known, and the fact that proves it.
+type Message = ((Room, u64), User, Time, Fact);
 
 /// Compares every known message with the inboxes of all members.
 pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
-    let messages = messages(witness);
-    let mut compared = BTreeSet::new();
+    let messages: Vec<Message> = witness.places.iter().filter_map(message).collect();
+    let mut is_compared = vec![false; messages.len()];
     for (reader, participant) in &witness.participants {
-        let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
-        for (seq, (room, room_seq)) in &participant.inbox {
-            let view = views.entry(*room).or_default();
-            let seen = witness.rooms.get(&(*room, *room_seq));
+        // By room: the place of each event, whether the reader is a member from then on, if the event
+        // changes that, and whether it is in the complete part of the inbox.
+        let events = participant.inbox.iter().map(|(seq, place)| {
+            let seen = witness.seen(place);
             let is_member = seen.and_then(|seen| is_member_after(&seen.event.body, *reader));
-            view.events.insert(*room_seq, is_member);
-            if *seq <= participant.complete {
-                view.reached = view.reached.max(*room_seq);
-            }
-        }
-        for (room, view) in views {
-            for (place, message) in messages.range((room, 0)..=(room, u64::MAX)) {
-                let (sender, known_at, fact) = message;
-                if sender == reader || !view.is_owed(place.1) {
+            (*place, is_member, *seq <= participant.complete)
+        });
+        let mut events: Vec<_> = events.collect();
+        events.sort_unstable();
+        for events in events.chunk_by(|(one, ..), (other, ..)| one.0 == other.0) {
+            let room = events[0].0.0;
+            let complete = events.iter().filter(|(.., is_complete)| *is_complete);
+            let reached = complete.map(|(place, ..)| place).max();
+            let first = messages.partition_point(|(place, ..)| place.0 < room);
+            let of_room = messages[first..].iter().zip(&mut is_compared[first..]);
+            let of_room = of_room.take_while(|((place, ..), _)| place.0 == room);
+            for ((place, sender, known_at, fact), is_compared) in of_room {
+                let before = events.partition_point(|(event, ..)| event < place);
+                let is_received = events.get(before).is_some_and(|(event, ..)| event == place);
+                let mut changes = events[..before].iter().rev();
+                let was_member = changes.find_map(|(_, is_member, _)| *is_member);
+                if sender == reader || !(is_received || was_member == Some(true)) {
                     continue;
                 }
-                compared.insert(*place);
+                *is_compared = true;
                 let is_read = participant.drained.is_some_and(|at| at > *known_at);
-                if view.events.contains_key(&place.1) {
+                if is_received {
                     findings.exercise(LOST, 1);
                 } else if !participant.gaps.is_empty()
-                    || !(view.reached > place.1 || is_read)
+                    || !(reached > Some(place) || is_read)
                     || !witness.participants.contains_key(sender)
                     || witness.blocks.contains(&(*sender, *reader))
                     || witness.blocks.contains(&(*reader, *sender))
@@ -60,51 +67,24 @@ pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
             }
         }
     }
-    let open = witness
-        .texts
-        .values()
-        .flatten()
-        .filter(|call| call.is_open());
-    let unknown = messages.len() - compared.len() + open.count();
+    let calls = witness.texts.values().flatten();
+    let open = calls.filter(|call| call.is_open());
+    let left = is_compared.iter().filter(|is_compared| !**is_compared);
+    let unknown = left.count() + open.count();
     findings.leave_unjudged(LOST, unknown as u64);
 }
 
-fn messages(witness: &Witness) -> Messages {
-    let mut messages = Messages::new();
-    for (place, seen) in &witness.rooms {
-        if let Some((sender, _)) = seen.message() {
-            messages.insert(*place, (sender, seen.at, seen.fact()));
-        }
+/// The message at a place of a room, if it has one: as a client received it, or as an answer says.
+fn message((place, known): (&(Room, u64), &Place)) -> Option<Message> {
+    if let Some(seen) = &known.seen
+        && let Some((sender, _)) = seen.message()
+    {
+        return Some((*place, sender, seen.at, seen.fact()));
     }
-    for (place, accepted) in &witness.accepted {
-        let message = (accepted.sender, accepted.at, accepted.fact(*place));
-        messages.entry(*place).or_insert(message);
-    }
-    messages
+    let accepted = known.accepted.as_ref()?;
+    Some((*place, accepted.sender, accepted.at, accepted.fact(*place)))
 }
 
-/// One room, as seen in one reader's inbox.
-#[derive(Default)]
-struct ReaderView {
-    /// By position of the room: whether the reader is a member from the event on, if it changes that.
-    events: BTreeMap<u64, Option<bool>>,
-    /// The last position within the complete part of the inbox.
-    reached: u64,
-}
-
-impl ReaderView {
-    /// Whether the reader was a member at this position, as far as known, or received its event.
-    fn is_owed(&self, room_seq: u64) -> bool {
-        let mut before = self.events.range(..room_seq).rev();
-        let is_member = before.find_map(|(_, is_member)| *is_member);
-        is_member == Some(true) || self.events.contains_key(&room_seq)
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "no other event changes who is a member"
-)]
 fn is_member_after(what: &Body, reader: User) -> Option<bool> {
     let (who, is_member) = match what {
         Body::Found(_) => return Some(true),

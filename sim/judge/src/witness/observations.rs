@@ -1,9 +1,10 @@
 //! What the clients of one run did and observed, by participant, room and text.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim_model::draw::Ratio;
 use sim_model::plan::{Argument, Fault, Persona, Plan, Registrations, ScriptStep};
 use sim_model::protocol::{
@@ -18,27 +19,40 @@ use crate::model::Event;
 pub(crate) struct Witness {
     /// The participants whose clients are observed. All others are strangers.
     pub(super) participants: BTreeMap<User, Client>,
-    /// Each room's events by position, as far as a client received them.
-    pub(super) rooms: BTreeMap<(Room, u64), ObservedEvent>,
-    /// Each room's positions from the answers to sends and pushes.
-    pub(super) accepted: BTreeMap<(Room, u64), Accepted>,
+    /// The known positions of each room.
+    pub(super) places: BTreeMap<(Room, u64), Place>,
     /// All calls with a text, by that text.
-    pub(super) texts: BTreeMap<Arc<str>, Vec<TextCall>>,
+    pub(super) texts: FxHashMap<Arc<str>, Vec<TextCall>>,
     /// Attempted blocks, whatever their answers.
-    pub(super) blocks: BTreeSet<(User, User)>,
+    pub(super) blocks: FxHashSet<(User, User)>,
     /// The index of an unanswered call in `texts`.
-    open: BTreeMap<(Agent, CallId), (Arc<str>, usize)>,
-    /// The number of calls with a request key, by client.
-    keyed: BTreeMap<Agent, u64>,
+    open: FxHashMap<(Agent, CallId), (Arc<str>, usize)>,
+    callers: Vec<Caller>,
     remembered_keys: u64,
     /// Whether no call of the plan reuses the key of another call.
     has_own_keys: bool,
     /// Whether the network may copy requests.
     copies: bool,
-    /// When each client sent its first registering request, and whether it sent more than one.
-    registering: BTreeMap<Agent, (Time, bool)>,
     /// The time for which every registration lasts.
     lasting: Span,
+}
+
+/// What one virtual user called.
+#[derive(Clone, Copy, Debug, Default)]
+struct Caller {
+    /// The number of calls with a request key.
+    keyed: u64,
+    /// When it sent its first registering request, and whether it sent more than one.
+    registering: Option<(Time, bool)>,
+}
+
+/// A position of a room.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// Its event, if a client received it.
+    pub(super) seen: Option<ObservedEvent>,
+    /// The answer to a send or a push that names it.
+    pub(super) accepted: Option<Accepted>,
 }
 
 /// A participant, as known to its own client.
@@ -47,13 +61,13 @@ pub(super) struct Client {
     /// The events of its inbox: the room, and the position there.
     pub(super) inbox: BTreeMap<u64, (Room, u64)>,
     /// The first and the last position of each gap.
-    pub(super) gaps: BTreeSet<(u64, u64)>,
+    pub(super) gaps: Vec<(u64, u64)>,
     /// All positions up to this one arrived, as events or in gaps.
     pub(super) complete: u64,
     /// When the latest check that found nothing after `complete` was sent.
     pub(super) drained: Option<Time>,
     /// Its calls that may release the stick or end a membership, with their room if they name one.
-    given_up: BTreeSet<(&'static str, Option<Room>)>,
+    given_up: FxHashSet<(&'static str, Option<Room>)>,
 }
 
 /// An event of a room, as its first reader received it.
@@ -110,8 +124,10 @@ impl Client {
 
     /// A gap arrived.
     pub(super) fn miss(&mut self, gap: (u64, u64)) {
-        self.gaps.insert(gap);
-        self.advance();
+        if !self.gaps.contains(&gap) {
+            self.gaps.push(gap);
+            self.advance();
+        }
     }
 
     fn advance(&mut self) {
@@ -171,18 +187,17 @@ impl Witness {
 
     /// A client without a participant sends a request: it registers.
     pub(super) fn register(&mut self, at: Time, agent: Agent) {
-        let first = self.registering.entry(agent);
-        let again = first.and_modify(|(_, again)| *again = true);
-        again.or_insert((at, false));
+        let first = &mut agent.item_of(&mut self.callers).registering;
+        *first = Some(first.map_or((at, false), |(since, _)| (since, true)));
     }
 
     /// Whether the client's handle may be another participant's by now: the registration has ended,
     /// and a second copy of the registering request has registered the handle anew.
     pub(super) fn may_be_another(&self, at: Time, agent: Agent) -> bool {
-        let registering = self.registering.get(&agent);
-        registering.is_some_and(|(since, again)| {
-            (self.copies || *again) && at.since(*since) >= self.lasting
-        })
+        let registering = self.callers.get(agent.0 as usize);
+        let registering = registering.and_then(|caller| caller.registering);
+        registering
+            .is_some_and(|(since, again)| (self.copies || again) && at.since(since) >= self.lasting)
     }
 
     /// Processes a call. `is_keyed`: it has a request key.
@@ -193,7 +208,7 @@ impl Witness {
         op: &Op,
         is_keyed: bool,
     ) {
-        *self.keyed.entry(id.0).or_default() += u64::from(is_keyed);
+        id.0.item_of(&mut self.callers).keyed += u64::from(is_keyed);
         if let (Some(text), Some(room)) = (op.text(), op.room()) {
             let of_text = self.texts.entry(Arc::clone(text)).or_default();
             self.open.insert(id, (Arc::clone(text), of_text.len()));
@@ -227,22 +242,33 @@ impl Witness {
         }
         if let Ok(Response::Done(Reply::Sent { room, room_seq, .. })) = *outcome {
             let (sender, text) = (user, open.map(|(text, _)| text));
-            let accepted = self.accepted.entry((room, room_seq.0));
-            accepted.or_insert(Accepted { sender, text, at });
+            let place = self.places.entry((room, room_seq.0)).or_default();
+            let accepted = Accepted { sender, text, at };
+            place.accepted.get_or_insert(accepted);
         }
+    }
+
+    /// The events that clients received, by room and position.
+    pub(super) fn events(&self) -> impl Iterator<Item = &ObservedEvent> + Clone {
+        self.places.values().filter_map(|known| known.seen.as_ref())
+    }
+
+    /// The event at this position of a room, if a client received it.
+    pub(super) fn seen(&self, place: &(Room, u64)) -> Option<&ObservedEvent> {
+        self.places.get(place)?.seen.as_ref()
     }
 
     /// The event that this reader received at this position of its inbox.
     pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
         let place = self.participants.get(&reader)?.inbox.get(&seq)?;
-        let event = self.rooms.get(place)?.event.clone();
+        let event = self.seen(place)?.event.clone();
         Some(Fact::Received(reader, seq, event))
     }
 
     /// Whether every key of the client belongs to one call only, and the server still remembers it.
     pub(super) fn remembers_keys(&self, agent: Agent) -> bool {
-        let keys = self.keyed.get(&agent).copied().unwrap_or(0);
-        self.has_own_keys && keys <= self.remembered_keys
+        let keys = self.callers.get(agent.0 as usize);
+        self.has_own_keys && keys.is_none_or(|caller| caller.keyed <= self.remembered_keys)
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use sim_model::protocol::{Room, User};
 
 use super::Witness;
-use super::observations::ObservedEvent;
+use super::observations::{Client, ObservedEvent};
 use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
@@ -17,20 +17,23 @@ const LIFE: Property = Property::RoomLifecycle;
 
 /// Compares the known facts about every pair room.
 pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
-    for reader in witness.participants.keys() {
-        one_after_another(witness, *reader, findings);
+    for (reader, client) in &witness.participants {
+        one_after_another(witness, (*reader, client), findings);
     }
-    for (place, seen) in &witness.rooms {
-        first_and_last(witness, *place, seen, findings);
+    for seen in witness.events() {
+        first_and_last(witness, seen, findings);
     }
 }
 
 /// Walks through one inbox: whether the previous room was over at each new match.
-fn one_after_another(witness: &Witness, reader: User, findings: &mut Findings) {
-    let participant = &witness.participants[&reader];
+fn one_after_another(
+    witness: &Witness,
+    (reader, client): (User, &Client),
+    findings: &mut Findings,
+) {
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
-    for (seq, place) in &participant.inbox {
-        let Some(seen) = witness.rooms.get(place) else {
+    for (seq, place) in &client.inbox {
+        let Some(seen) = witness.seen(place) else {
             continue;
         };
         let is_over = matches!(seen.event.body, Body::PartnerDisconnected(_));
@@ -54,7 +57,7 @@ fn one_after_another(witness: &Witness, reader: User, findings: &mut Findings) {
         }
         if let Some((room, partner, before)) = current {
             // A participant that ends a room by its own call receives no event about it.
-            if participant.may_have_called("leave_chat", room)
+            if client.may_have_called("leave_chat", room)
                 || witness.blocks.contains(&(reader, partner))
             {
                 findings.leave_unjudged(MATCH, 1);
@@ -67,18 +70,11 @@ fn one_after_another(witness: &Witness, reader: User, findings: &mut Findings) {
     }
 }
 
-fn first_and_last(
-    witness: &Witness,
-    (room, place): (Room, u64),
-    seen: &ObservedEvent,
-    findings: &mut Findings,
-) {
+fn first_and_last(witness: &Witness, seen: &ObservedEvent, findings: &mut Findings) {
+    let (room, place) = (seen.event.room, seen.event.room_seq.0);
     if matches!(seen.event.body, Body::Found(_)) {
-        findings.exercise(LIFE, 1);
-        if place != 1 {
-            let rule = Fact::Rule("a pair room begins with chatroom.found");
-            findings.contradict(LIFE, seen.at, [rule, seen.fact()]);
-        }
+        let rule = Fact::Rule("a pair room begins with chatroom.found");
+        findings.compare(LIFE, place == 1, seen.at, || [rule, seen.fact()]);
     }
     if !matches!(seen.event.body, Body::PartnerDisconnected(_)) {
         return;
@@ -88,10 +84,12 @@ fn first_and_last(
         Bound::Excluded((room, place)),
         Bound::Included((room, u64::MAX)),
     );
-    if let Some((_, later)) = witness.rooms.range(behind).next() {
+    let mut behind = witness.places.range(behind);
+    if let Some(later) = behind.clone().find_map(|(_, known)| known.seen.as_ref()) {
         findings.contradict(LIFE, later.at, [seen.fact(), later.fact()]);
     }
-    if let Some((place, later)) = witness.accepted.range(behind).next() {
+    let accepted = behind.find_map(|(place, known)| Some((place, known.accepted.as_ref()?)));
+    if let Some((place, later)) = accepted {
         findings.contradict(LIFE, later.at, [seen.fact(), later.fact(*place)]);
     }
 }

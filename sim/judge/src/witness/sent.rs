@@ -2,7 +2,6 @@
 //! not finally refused, and is not the reader's own. `no_duplicates`: the text of one call with a
 //! key is at one position. `room_order`: the position in a sender's answer has the sender's text.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sim_model::protocol::User;
@@ -14,29 +13,37 @@ use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
 pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
-    let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
-    for seen in witness.rooms.values() {
-        if let Some((sender, text)) = seen.message() {
-            places.entry(text).or_default().push(seen);
-            if !is_phantom(witness, seen, (sender, text), findings) {
-                compare_with_answer(witness, seen, (sender, text), findings);
+    let mut messages: Vec<(&Arc<str>, &ObservedEvent)> = Vec::new();
+    for (place, known) in &witness.places {
+        if let Some(seen) = &known.seen
+            && let Some((sender, text)) = seen.message()
+        {
+            messages.push((text, seen));
+            if !is_phantom(witness, seen, (sender, text), findings)
+                && let Some(accepted) = &known.accepted
+            {
+                let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
+                let holds = accepted.sender == sender && is_same;
+                let facts = || [accepted.fact(*place), seen.fact()];
+                findings.compare(Property::RoomOrder, holds, seen.at, facts);
             }
         }
     }
-    for (text, seen) in places {
+    messages.sort_by_key(|(text, _)| *text);
+    for seen in messages.chunk_by(|(one, _), (other, _)| one == other) {
+        let (text, first) = seen[0];
         let calls = witness.texts.get(text).map_or(&[][..], Vec::as_slice);
-        if !matches!(calls, [call] if is_once(witness, call, &seen)) {
+        if !matches!(calls, [call] if is_once(witness, call, seen)) {
             findings.leave_unjudged(Property::NoDuplicates, 1);
             continue;
         }
-        findings.exercise(Property::NoDuplicates, 1);
-        if let [one, other, ..] = seen[..] {
-            findings.contradict(Property::NoDuplicates, other.at, [one.fact(), other.fact()]);
-        }
+        let (_, second) = seen.get(1).unwrap_or(&seen[0]);
+        let facts = || [first.fact(), second.fact()];
+        findings.compare(Property::NoDuplicates, seen.len() == 1, second.at, facts);
     }
     for (reader, participant) in &witness.participants {
         for (seq, place) in &participant.inbox {
-            if let Some(seen) = witness.rooms.get(place)
+            if let Some(seen) = witness.seen(place)
                 && seen.message().is_some_and(|(sender, _)| sender == *reader)
             {
                 let received = Fact::Received(*reader, *seq, seen.event.clone());
@@ -49,8 +56,8 @@ pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
 
 /// Whether all messages with the text must be one effect of this call: the call has a key, and
 /// neither a stranger nor a push can have sent the text.
-fn is_once(witness: &Witness, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
-    let is_own = |seen: &&ObservedEvent| {
+fn is_once(witness: &Witness, call: &TextCall, seen: &[(&Arc<str>, &ObservedEvent)]) -> bool {
+    let is_own = |(_, seen): &(&Arc<str>, &ObservedEvent)| {
         let participant = call.user.and_then(|user| witness.participants.get(&user));
         let pushes = participant.is_none_or(|one| one.may_have_called("push", seen.event.room));
         seen.message().map(|(sender, _)| sender) == call.user && !pushes
@@ -90,22 +97,4 @@ fn is_phantom(
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
     findings.contradict(Property::NoPhantoms, seen.at, [seen.fact(), said]);
     true
-}
-
-fn compare_with_answer(
-    witness: &Witness,
-    seen: &ObservedEvent,
-    (sender, text): (User, &Arc<str>),
-    findings: &mut Findings,
-) {
-    let place = (seen.event.room, seen.event.room_seq.0);
-    let Some(accepted) = witness.accepted.get(&place) else {
-        return;
-    };
-    findings.exercise(Property::RoomOrder, 1);
-    let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
-    if accepted.sender != sender || !is_same {
-        let facts = [accepted.fact(place), seen.fact()];
-        findings.contradict(Property::RoomOrder, seen.at, facts);
-    }
 }

@@ -6,12 +6,10 @@
 //! After a position that no client knows, the holder is unknown until the next grant. The queue of
 //! claims stays unknown, except for claims that are observed later.
 
-use std::collections::BTreeSet;
-
 use sim_model::protocol::{Room, User};
 
 use super::Witness;
-use super::observations::ObservedEvent;
+use super::observations::{ObservedEvent, Place};
 use crate::difference::Fact;
 use crate::findings::{Findings, Property};
 use crate::model::Body;
@@ -24,17 +22,15 @@ const LOST_LIFE: u64 = 1_000_000;
 
 /// Walks through the events of every room with a stick.
 pub(super) fn judge(witness: &Witness, findings: &mut Findings) {
-    let with_stick = witness.rooms.iter();
-    let with_stick = with_stick.filter(|(_, seen)| is_of_stick(&seen.event.body));
-    let rooms: BTreeSet<Room> = with_stick.map(|((room, _), _)| *room).collect();
+    let of_sticks = witness
+        .events()
+        .filter(|seen| is_of_stick(&seen.event.body));
+    let mut rooms: Vec<Room> = of_sticks.map(|seen| seen.event.room).collect();
+    rooms.dedup();
     for room in rooms {
-        let whole = (room, 0)..=(room, u64::MAX);
-        let seen = witness.rooms.range(whole.clone()).map(|(place, _)| place.1);
-        let accepted = witness.accepted.range(whole).map(|(place, _)| place.1);
-        let places: BTreeSet<u64> = seen.chain(accepted).collect();
         let mut walk = StickReplay::new(witness, room);
-        for room_seq in places {
-            walk.step(room_seq, findings);
+        for (place, known) in witness.places.range((room, 0)..=(room, u64::MAX)) {
+            walk.step(*place, known, findings);
         }
     }
 }
@@ -87,7 +83,8 @@ impl<'a> StickReplay<'a> {
         }
     }
 
-    fn step(&mut self, room_seq: u64, findings: &mut Findings) {
+    fn step(&mut self, place: (Room, u64), known: &'a Place, findings: &mut Findings) {
+        let room_seq = place.1;
         let holes = room_seq.saturating_sub(self.last.saturating_add(1));
         if holes > 0 {
             self.holes = self.holes.saturating_add(holes);
@@ -98,22 +95,17 @@ impl<'a> StickReplay<'a> {
         }
         self.last = room_seq;
         let push = self.push.take();
-        let place = (self.room, room_seq);
-        if let Some(seen) = self.witness.rooms.get(&place) {
+        if let Some(seen) = &known.seen {
             if let Some((push, release)) = push {
-                findings.exercise(HELD, 1);
                 let is_released = matches!(
                     &seen.event.body,
                     Body::StickReleased { user, epoch } if Some((user.id, epoch.0)) == release
                 );
-                if !is_released {
-                    findings.contradict(HELD, seen.at, [push, seen.fact()]);
-                }
+                findings.compare(HELD, is_released, seen.at, || [push, seen.fact()]);
             }
             self.see(seen, findings);
         }
-        let accepted = self.witness.accepted.get(&place);
-        if let Some(push) = accepted.filter(|one| one.text.is_none())
+        if let Some(push) = known.accepted.as_ref().filter(|one| one.text.is_none())
             && let Some(holder @ Some((user, _))) = self.holder
             && push.sender == user
         {
@@ -121,10 +113,6 @@ impl<'a> StickReplay<'a> {
         }
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "no other event moves the stick"
-    )]
     fn see(&mut self, seen: &'a ObservedEvent, findings: &mut Findings) {
         match &seen.event.body {
             Body::StickClaimed { user, .. } => {

@@ -36,9 +36,8 @@ fn metrics(seed: u64) -> Metrics {
             key: RequestKey::Own,
         },
     }));
-    metrics.end_run(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
-        UserName::new(None, "a#0")
-    });
+    let name = |_| UserName::new(None, "a#0");
+    metrics.end_run(seed, START + Span::secs(1), &[], &name);
     metrics
 }
 

@@ -129,7 +129,7 @@ fn a_sentence_shows_calls_at_the_border() {
         Difference::Unsolicited(Unsolicited::Page),
         Difference::Unsolicited(Unsolicited::End(ANN)),
         Difference::Late {
-            due: Due::Commit(Some(opening)),
+            due: Due::Entry(BatchItem::Call(Some(opening))),
             since: secs(3),
         },
     ]));

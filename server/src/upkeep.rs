@@ -247,10 +247,7 @@ fn check_empty(path: &Path) -> Result<(), UpkeepError> {
 
 /// What is at this path; a link itself, and not where it leads.
 fn found(path: &Path) -> Result<Option<Metadata>, UpkeepError> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        found => found.map(Some).at(path),
-    }
+    private::present(fs::symlink_metadata(path)).at(path)
 }
 
 fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {

@@ -30,7 +30,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use server_chat::scope::CallerScope;
 use server_settings::named_file;
 use server_settings::os_error::{advice, reason};
-use server_storage::{clock, lock};
+use server_storage::{clock, lock, random};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
@@ -522,9 +522,7 @@ pub fn new_token(name: &str, file: Option<&Path>) -> Result<String, Box<dyn Erro
 
 /// A random text.
 pub(super) fn secret() -> Result<String, getrandom::Error> {
-    let mut secret = [0; 32];
-    getrandom::fill(&mut secret)?;
-    Ok(URL_SAFE_NO_PAD.encode(secret))
+    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
 
 fn append(path: &Path, line: &str) -> Result<(), Box<dyn Error>> {

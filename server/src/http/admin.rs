@@ -97,7 +97,7 @@ async fn listed(
 ) -> Served {
     let now = http.service.node().now();
     let part = part(query.as_deref(), LISTED)?;
-    let view = look(&http, move |node| list(node.hub(), &part, now)).await;
+    let view = look(&http, move |node| list(node.hub, &part, now)).await;
     shown(&http, view)
 }
 
@@ -171,8 +171,8 @@ async fn context(_: Operator, State(http): State<Http>, RawQuery(query): RawQuer
         Some(json!({ "rooms": rooms }).to_string())
     });
     match found.await {
-        Some(None) => Err(Refusal::from(Reject::UserNotFound).into()),
-        view => shown(&http, view.flatten().map(Into::into)),
+        Ok(None) => Err(Refusal::from(Reject::UserNotFound).into()),
+        view => shown(&http, view.ok().flatten().map(Into::into)),
     }
 }
 

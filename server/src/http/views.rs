@@ -138,7 +138,7 @@ pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -
 }
 
 fn names(node: &View<'_>, part: &Part) -> Value {
-    let found = node.hub().participants(part.after.as_deref(), part.limit);
+    let found = node.hub.participants(part.after.as_deref(), part.limit);
     let named = found.map(|view| {
         let name = view.who.name.to_string();
         // Absent participants are not shown, but the next part starts after them.
@@ -235,7 +235,7 @@ pub(super) async fn readyz(State(http): State<Http>) -> Served {
     let asked = async {
         let now = node.now();
         let answer = node.look(move |node| node.check_storage(now).err());
-        timeout(PATIENCE, answer).await.ok().flatten()
+        timeout(PATIENCE, answer).await.ok()?.ok()
     };
     match http.views.ready.get(READY_KEPT, asked).await {
         Some(None) => Ok(ok(&json!({ "status": "ready" }))),

@@ -45,8 +45,7 @@ pub(crate) fn listed(tools: Vec<Tool>, silence: Option<[Span; 2]>) -> Arc<[Liste
 /// A tool in the protocol's form. Its text says how long one may be silent, and how long in the line,
 /// where that is known.
 fn tool(tool: Tool, silence: Option<[Span; 2]>) -> Listed {
-    let told = describe(tool);
-    let mut text = told.text.to_owned();
+    let mut text = tool.text().to_owned();
     if let Some([alone, in_line]) = silence {
         if tool == Tool::EnterQueue {
             text += &format!(" Silent for {in_line}, you lose your place.");

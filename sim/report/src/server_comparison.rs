@@ -120,7 +120,7 @@ impl ServerRun {
     /// The compared quantiles of a metric, in milliseconds, if it was measured.
     pub(crate) fn quantiles(&self, metric: &str) -> Option<[f64; 3]> {
         let metric = self.metrics.get(metric)?;
-        Some([metric.p50, metric.p95, metric.p99])
+        Some([metric.p50?, metric.p95?, metric.p99?])
     }
 
     /// The exit code for this verdict. Thresholds and expected points do not count, because they

@@ -88,7 +88,7 @@ fn write_requested(
         saved.map_err(|error| cannot_write(folder, &error))?;
     }
     let path = arguments.trace.as_deref();
-    if let (Some(_), Some(failure)) = (path, found.failures.first()) {
+    if let (Some(_), Some(failure)) = (path, found.result.failures.first()) {
         let trace = open_trace(path, None)?;
         let plan = what.varied(&failure.trial).plan;
         // A run that panics leaves its trace up to the panic.

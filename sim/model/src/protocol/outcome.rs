@@ -61,21 +61,26 @@ impl Refusal {
 /// A refusal as its client sees it.
 impl From<&Reject> for Refusal {
     fn from(reject: &Reject) -> Self {
-        use NameHolder::{Other, SameAddress, Server};
-        let number = match *reject {
-            Reject::RoomAmbiguous { rooms: number }
-            | Reject::MessageTooLong { limit: number }
-            | Reject::DraftFull { limit: number }
-            | Reject::QueueFull { limit: number }
-            | Reject::RoomFull { limit: number }
-            | Reject::AddressFull { limit: number } => Some(number.into()),
-            Reject::NameTaken { holder } => match holder {
-                SameAddress(silence) | Other(silence) => Some(silence.0),
-                Server => None,
-            },
-            Reject::ChatEnded { ending } => Some(ending.reason as u64),
-            Reject::InvalidCursor { end } => Some(end),
-            _ => None,
+        use NameHolder::{Other, SameAddress};
+        let number = if let Reject::RoomAmbiguous { rooms: number }
+        | Reject::MessageTooLong { limit: number }
+        | Reject::DraftFull { limit: number }
+        | Reject::QueueFull { limit: number }
+        | Reject::RoomFull { limit: number }
+        | Reject::AddressFull { limit: number } = *reject
+        {
+            Some(number.into())
+        } else if let Reject::NameTaken {
+            holder: SameAddress(silence) | Other(silence),
+        } = *reject
+        {
+            Some(silence.0)
+        } else if let Reject::ChatEnded { ending } = reject {
+            Some(ending.reason as u64)
+        } else if let Reject::InvalidCursor { end } = *reject {
+            Some(end)
+        } else {
+            None
         };
         Self {
             code: reject.code(),

@@ -16,6 +16,7 @@ use sim_model::server::ServerRecord;
 use super::applied;
 use crate::World;
 use crate::host;
+use crate::translate;
 
 /// The owner's node before a turn, or after it.
 #[derive(Clone, Debug, Default)]

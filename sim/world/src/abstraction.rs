@@ -15,8 +15,8 @@
 //! | `Point` | world | a `sometimes` point |
 //! | `Did` | world | a refusal, an event, a timer, a move of a stick |
 //!
-//! Numbers are grouped into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is
-//! [`World::wrong`].
+//! Numbers are grouped into classes: 0, 1, 2, 3, to 7, to 15, and more. `faults.rs` says *what is
+//! wrong*.
 
 use chat_core::{Attendance, Hub, ParticipantOutline, RoomKind, RoomOutline, TimerKind};
 use chat_types::mix;

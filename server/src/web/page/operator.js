@@ -78,8 +78,6 @@ export function signIn(token) {
     try {
       await giveToken(token);
     } catch (error) {
-      // The form shows the error; a gate before the whole page is not needed.
-      state.gate = null;
       if (error.code === 'token_unknown' || error.code === 'token_required') error.message = UNKNOWN;
       throw error;
     }

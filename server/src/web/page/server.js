@@ -97,7 +97,8 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   const { retry_after_ms: retryAfter, free_at: freeAt, free_after_away_seconds: freeAfter } = error;
   const message = WORDS[error.code] ?? error.message ?? `The server answered ${response.status}.`;
   const refused = new Refused(error.code ?? `http_${response.status}`, message, { retryAfter, freeAt, freeAfter, bar: bar(error) });
-  if (ASKS.has(refused.code)) {
+  // While an operator signs in or out, a refusal may be of the session before; and the form shows errors.
+  if (ASKS.has(refused.code) && !state.busy.has('operator')) {
     state.gate ??= { why: ASKS.get(refused.code) };
     changed();
   }

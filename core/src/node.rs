@@ -247,6 +247,7 @@ impl Node {
             self.hub.poll_timeout(),
             "and so are its deadlines"
         );
+        assert!(restored.is_indexed_as(&self.hub), "and so is its index");
         restored.copy_counters(&self.hub);
         self.hub = restored;
         snapshot.len()

@@ -217,6 +217,11 @@ impl Hub {
         id
     }
 
+    /// Whether another state, of which this one is a copy, has the same index.
+    pub(crate) fn is_indexed_as(&self, other: &Self) -> bool {
+        self.index == other.index
+    }
+
     /// The index, made of the rest of the state.
     pub(super) fn indexed(&self) -> Index {
         let mut index = Index::default();

@@ -94,7 +94,7 @@ impl Hub {
         hub.share_events();
         hub.rearm();
         hub.start_counters();
-        hub.validate().map_err(RestoreError::Damaged)?;
+        hub.validate_state().map_err(RestoreError::Damaged)?;
         Ok(hub)
     }
 

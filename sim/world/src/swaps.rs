@@ -46,7 +46,7 @@ impl World<'_, '_> {
         self.report_sizes(None);
         let mut gap = self.swap_every;
         if let Some(node) = self.server.node_mut() {
-            if let Err(broken) = node.hub().validate() {
+            if let Err(broken) = node.hub().validate_state() {
                 panic!("broken invariant: {broken}");
             }
             let size = node.swap_for_restored() as u64;

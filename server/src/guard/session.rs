@@ -348,14 +348,15 @@ pub(super) async fn close(
         let user = session.known.still().caller?;
         (user.hash != operator.hash).then_some(user)
     });
+    let answer = match user {
+        Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
+        None => Ok(sessions.answer(&headers, "", None)),
+    };
     // This ends the session's other calls, and would end this one before its answer.
     if let Some(session) = removed {
         session.ended.cancel();
     }
-    match user {
-        Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
-        None => Ok(sessions.answer(&headers, "", None)),
-    }
+    answer
 }
 
 #[cfg(test)]

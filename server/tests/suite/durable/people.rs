@@ -65,6 +65,11 @@ type Secrets = (String, String);
 fn log_in(server: &Server, token: &str) -> Secrets {
     let bearer = format!("Bearer {token}");
     let answer = ask(server, "POST", "/session", &[("Authorization", &bearer)]);
+    secrets(&answer)
+}
+
+/// The secrets of the session that this answer begins.
+fn secrets(answer: &Answer) -> Secrets {
     assert_eq!(answer.status, 200, "{}", answer.body);
     let cookie = answer.header("set-cookie").expect("a cookie");
     let body: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
@@ -101,6 +106,23 @@ fn people_stay_logged_in_over_a_kill_until_they_log_out() {
     let server = guarded.start();
     assert_eq!(status(&server, "GET /users", &ann), 401);
     assert_eq!(status(&server, "GET /admin/bans", &operator), 200);
+}
+
+#[test]
+fn an_operator_that_logs_out_is_the_user_that_it_was() {
+    let guarded = Guarded::new();
+    let server = guarded.start();
+    let (cookie, proof) = log_in(&server, ANN.0);
+    let bearer = format!("Bearer {}", OPERATOR.0);
+    let user = [("Cookie", &*cookie), ("Chat-Session", &*proof)];
+    let headers = [user[0], user[1], ("Authorization", &bearer)];
+    let both = secrets(&ask(&server, "POST", "/session", &headers));
+    assert_eq!(status(&server, "GET /admin/bans", &both), 200);
+    let headers = [("Cookie", &*both.0), ("Chat-Session", &*both.1)];
+    let left = secrets(&ask(&server, "DELETE", "/session", &headers));
+    assert_eq!(status(&server, "GET /users", &left), 200);
+    assert_eq!(status(&server, "GET /admin/bans", &left), 401);
+    assert_eq!(status(&server, "GET /admin/bans", &both), 401);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("server/settings", 1273),
     ("server/storage", 4287),
     ("sim", 2235),
-    ("sim/judge", 10611),
+    ("sim/judge", 10613),
     ("sim/live", 4403),
     ("sim/model", 4788),
     ("sim/report", 7138),

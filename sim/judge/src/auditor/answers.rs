@@ -267,7 +267,7 @@ impl Auditor {
         if !inbox.is_page(after, most, page) {
             let owed = inbox.page(reader, after, most);
             if !is_ordered(page) {
-                // A gap that follows its events is not where the reader needs it.
+                // A gap is left out, or follows its events, where the reader does not need it.
                 let (owed, seen) = (owed.gaps.first().cloned(), None);
                 return self.differ(Difference::Gap { reader, owed, seen });
             }

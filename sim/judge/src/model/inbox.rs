@@ -39,14 +39,15 @@ pub(crate) struct PageLimits {
     pub(crate) bytes: usize,
 }
 
-/// Whether each gap of a page precedes the events behind it.
+/// Whether a page tells all of its gaps and events, each gap before the events behind it.
 pub(crate) fn is_ordered(page: &Page) -> bool {
-    let ends = page.items().map(|item| match item {
+    let mut ends = vec![Seq(0)];
+    ends.extend(page.items().map(|item| match item {
         Item::Gap(gap) => gap.to,
         Item::Event(seq, _) => seq,
-    });
-    let ends = std::iter::once(Seq(0)).chain(ends);
-    ends.is_sorted_by(|before, end| before < end)
+    }));
+    let is_whole = ends.len() == 1 + page.gaps.len() + page.events.len();
+    is_whole && ends.is_sorted_by(|before, end| before < end)
 }
 
 /// The number of these events that fit into an answer. // 8.5, 12.4

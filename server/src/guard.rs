@@ -105,7 +105,8 @@ pub fn max_body(config: &Config) -> usize {
 /// The time between two checks of the token files and of expired tokens.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The name of the calling operator. A request of somebody else is refused.
+/// The name of the operator that sent the request. Extraction refuses a request without an operator's
+/// token.
 #[derive(Debug)]
 pub(crate) struct Operator(pub(crate) Arc<str>);
 

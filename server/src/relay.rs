@@ -388,7 +388,7 @@ impl ServerHandler for Relay {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // One that is told twice stays the same client.
+        // A client may send the notification again: its peer is the same.
         let _ = self.pushes.peer.set(context.peer);
     }
 

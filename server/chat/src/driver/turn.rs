@@ -195,7 +195,8 @@ impl Turn {
     }
 
     /// Ends when all admitted calls are answered and every stream has received its events. Readers
-    /// that take nothing are not waited for: the events stay in their inboxes.
+    /// that take nothing are not waited for: the events stay in their inboxes. Returns whether
+    /// the driver has stopped.
     fn finish(&mut self, Stopping { by, moved }: Stopping) -> bool {
         let late = Instant::now() >= by;
         let unread = moved.elapsed() >= UNREAD;

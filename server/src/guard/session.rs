@@ -9,7 +9,8 @@
 //! only: of their secrets, and of the tokens for which they stand.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -59,6 +60,9 @@ const STORED_EACH: Duration = Duration::from_secs(60);
 /// The name of the file in a data folder.
 pub const SESSIONS: &str = "sessions.json";
 
+/// The largest size of the file in bytes: enough for the most sessions of the most tokens.
+const MAX_FILE: u64 = 8 << 20;
+
 /// A session in the file. Times are seconds of the wall clock; hashes are in base64.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,8 +84,13 @@ fn decoded(text: &str) -> Option<Hash> {
 
 /// The sessions in the file; none if it is absent or damaged.
 fn read(path: &Path) -> Vec<StoredSession> {
-    let read = private::read(path).and_then(|text| Ok(serde_json::from_slice(&text)?));
-    read.unwrap_or_else(|error| {
+    let read = || {
+        let mut text = Vec::new();
+        let file = private::open(path, File::options().read(true))?;
+        file.take(MAX_FILE).read_to_end(&mut text)?;
+        Ok::<_, io::Error>(serde_json::from_slice(&text)?)
+    };
+    read().unwrap_or_else(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             let (file, error) = (path.display(), reason(&error));
             let told = "the sessions of the page are lost: people log in again";
@@ -342,21 +351,18 @@ pub(super) async fn close(
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let removed = sessions.remove(&headers);
+    // The session's other calls end when this one has its answer, or when its client is gone.
+    let _ends = removed.as_ref().map(|one| one.ended.clone().drop_guard());
     sessions.save().await;
     let user = removed.as_ref().and_then(|session| {
         let operator = session.known.operator.as_ref()?;
         let user = session.known.still().caller?;
         (user.hash != operator.hash).then_some(user)
     });
-    let answer = match user {
+    match user {
         Some(user) => opened(&sessions, &Known::by_token(Some(user), None), &headers).await,
         None => Ok(sessions.answer(&headers, "", None)),
-    };
-    // This ends the session's other calls, and would end this one before its answer.
-    if let Some(session) = removed {
-        session.ended.cancel();
     }
-    answer
 }
 
 #[cfg(test)]

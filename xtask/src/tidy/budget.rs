@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1396),
     ("core/journal", 932),
     ("core/types", 1696),
-    ("server", 12637),
+    ("server", 12641),
     ("server/chat", 6325),
     ("server/nats", 1039),
     ("server/settings", 1273),

@@ -69,6 +69,7 @@ fn ready(name: &str) -> (Population, Vec<Entry>) {
 #[bench::leave_chat("leave_chat")]
 #[bench::send_message("send_message")]
 #[bench::talking_stick("talking_stick")]
+#[bench::speak("speak")]
 #[bench::append("append")]
 #[bench::undo("undo")]
 #[bench::push("push")]

@@ -106,6 +106,7 @@ pub const ALL: &[Kind] = &[
     kind("leave_chat", &[enter_both], leave_pair, &[]),
     kind("send_message", &[], both_say, &[]),
     kind("talking_stick", &[], two_claim, &[second_resets, reset]),
+    kind("speak", &[], two_speak, &[]),
     kind("append", &[claim], append, &[reset]),
     kind("undo", &[claim, append], undo, &[reset]),
     kind("push", &[claim, append], push, &[]),
@@ -227,6 +228,7 @@ entries! {
     };
     typing(at) = vec![at.call(PAIR[0], Command::Typing { room: None })];
     claim(at) = calls(at, [ROOM[0]], talking_stick);
+    two_speak(at) = calls(at, [ROOM[0], ROOM[1]], |_| Command::Speak { room: None, text: text() });
     two_claim(at) = calls(at, [ROOM[0], ROOM[1]], talking_stick);
     append(at) = vec![at.call(ROOM[0], Command::Append { room: None, text: text(), epoch: None })];
     undo(at) = vec![at.call(ROOM[0], Command::Undo { room: None, epoch: None })];

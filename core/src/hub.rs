@@ -315,6 +315,7 @@ impl Hub {
             Command::SendMessage { room, text, epoch } => {
                 self.send(user, self.floor(user, *room, *epoch)?, text)
             }
+            Command::Speak { room, text } => self.speak(user, self.resolve(user, *room)?, text),
             Command::LeaveChat { room } => self.leave_chat(user, *room),
             Command::TalkingStick { room, epoch } => {
                 self.claim_stick(user, self.resolve(user, *room)?, *epoch)

@@ -4,6 +4,7 @@
 //! number (its epoch), and ends by release or expiry. A message with a stale epoch is refused.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use chat_types::{Epoch, Span, Time, UserId};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,15 @@ pub(crate) struct Stick {
     pub(crate) epoch: Epoch,
     pub(crate) holder: Option<Holder>,
     /// The claimants in order. The holder is not among them, and no member is listed twice.
-    pub(crate) line: VecDeque<UserId>,
+    pub(crate) line: VecDeque<Claimant>,
+}
+
+/// One that waits for the stick.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claimant {
+    pub(crate) user: UserId,
+    /// What it says as soon as it holds the stick, which then passes on.
+    pub(crate) words: Option<Arc<str>>,
 }
 
 /// The current grant.
@@ -63,7 +72,7 @@ impl Stick {
         if self.holds(user) {
             return Some(0);
         }
-        let behind = self.line.iter().position(|waiting| *waiting == user)?;
+        let behind = self.line.iter().position(|waiting| waiting.user == user)?;
         u32::try_from(behind + 1).ok()
     }
 
@@ -72,25 +81,34 @@ impl Stick {
         if let Some(place) = self.place(user) {
             return Claim::Unchanged(place);
         }
-        self.line.push_back(user);
+        self.line.push_back(Claimant { user, words: None });
         if self.grant_next(now, lease).is_some() {
             return Claim::Granted;
         }
         Claim::Queued(u32::try_from(self.line.len()).unwrap_or(u32::MAX))
     }
 
+    /// Leaves words with the claim of `user`, in place of earlier ones. Returns whether it has a claim.
+    pub(crate) fn leave_words(&mut self, user: UserId, words: &Arc<str>) -> bool {
+        let claim = self.line.iter_mut().find(|waiting| waiting.user == user);
+        claim.is_some_and(|claim| {
+            claim.words = Some(Arc::clone(words));
+            true
+        })
+    }
+
     /// Grants a free stick to the first in line.
-    pub(crate) fn grant_next(&mut self, now: Time, lease: Span) -> Option<UserId> {
+    pub(crate) fn grant_next(&mut self, now: Time, lease: Span) -> Option<Claimant> {
         if self.holder.is_some() {
             return None;
         }
-        let user = self.line.pop_front()?;
+        let claimant = self.line.pop_front()?;
         self.epoch = self.epoch.next();
         self.holder = Some(Holder {
-            user,
+            user: claimant.user,
             lease_until: now + lease,
         });
-        Some(user)
+        Some(claimant)
     }
 
     /// Ends the grant or the claim of `user`.
@@ -100,7 +118,7 @@ impl Stick {
             return GivenUp::Released(self.epoch);
         }
         let before = self.line.len();
-        self.line.retain(|waiting| *waiting != user);
+        self.line.retain(|waiting| waiting.user != user);
         if self.line.len() < before {
             GivenUp::Withdrawn
         } else {
@@ -131,7 +149,7 @@ impl Stick {
     /// Checks the invariants.
     pub(crate) fn validate(&self, is_member: impl Fn(UserId) -> bool) -> Result<(), String> {
         let mut seen: Vec<UserId> = self.holder.iter().map(|holder| holder.user).collect();
-        seen.extend(&self.line);
+        seen.extend(self.line.iter().map(|waiting| waiting.user));
         if let Some(stranger) = seen.iter().find(|user| !is_member(**user)) {
             return Err(format!(
                 "{stranger} holds or awaits the stick of a room it is not in"
@@ -166,7 +184,8 @@ mod tests {
         assert_eq!(stick.claim(BEN, Time(2), LEASE), Claim::Unchanged(1));
         assert_eq!(stick.expire(Time(3_999_999)), None);
         assert_eq!(stick.expire(Time(4_000_000)), Some(ANN));
-        assert_eq!(stick.grant_next(Time(4_000_000), LEASE), Some(BEN));
+        let granted = stick.grant_next(Time(4_000_000), LEASE);
+        assert_eq!(granted.map(|claimant| claimant.user), Some(BEN));
         assert_eq!(
             (stick.epoch, stick.lease_until()),
             (Epoch(2), Some(Time(8_000_000)))
@@ -200,7 +219,10 @@ mod tests {
         assert!(free.validate(|_| true).is_err());
         for twice in [ANN, BEN] {
             let mut stick = stick.clone();
-            stick.line.push_back(twice);
+            stick.line.push_back(Claimant {
+                user: twice,
+                words: None,
+            });
             assert!(stick.validate(|_| true).is_err());
         }
     }

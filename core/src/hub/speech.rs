@@ -110,7 +110,7 @@ impl Hub {
     }
 
     /// Checks that the text can be a message.
-    fn check_text(&self, text: &str) -> Outcome<()> {
+    pub(super) fn check_text(&self, text: &str) -> Outcome<()> {
         refuse_if(!has_visible(text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
@@ -119,7 +119,7 @@ impl Hub {
     }
 
     /// Posts the message. The caller has made all checks.
-    fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
+    pub(super) fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
         let sender = self.who(user);
         let limit = self.config.turn_limit;
         let found = self.room_mut(room);

@@ -1,5 +1,7 @@
 //! The talking stick in the Hub: transitions and their events.
 
+use std::sync::Arc;
+
 use chat_types::{Body, Epoch, Reply, RoomId, Span, StickMove, UserId};
 
 use super::Hub;
@@ -7,7 +9,7 @@ use super::deadlines::number_behind;
 use super::speech::check_grant;
 use crate::counters::ReleaseCause;
 use crate::reject::{Outcome, Reject, refuse_if};
-use crate::stick::{Claim, GivenUp, Stick};
+use crate::stick::{Claim, Claimant, GivenUp, Stick};
 use crate::timer::Timer;
 
 impl Hub {
@@ -20,8 +22,16 @@ impl Hub {
         refuse_if(self.room(room).stick().is_none(), Reject::NoStick)?;
         refuse_if(self.is_muted(user), Reject::Muted)?;
         check_grant(user, self.room(room).stick(), epoch)?;
+        self.claim(user, room);
+        self.stick_reply(user, room)
+    }
+
+    /// Grants `user` the stick of the room, or a place in its line.
+    fn claim(&mut self, user: UserId, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
-        let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
+        let Some(stick) = self.room_mut(room).stick_mut() else {
+            return;
+        };
         match stick.claim(user, now, lease) {
             Claim::Granted => {
                 self.counters.count_move(self.now, StickMove::GrantedAtOnce);
@@ -37,7 +47,21 @@ impl Hub {
             }
             Claim::Unchanged(_) => {}
         }
-        self.stick_reply(user, room)
+    }
+
+    /// Says the text at once, with the stick where the room has one, and passes the stick on. A caller that
+    /// has to wait for the stick leaves the text with its claim.
+    pub(super) fn speak(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
+        refuse_if(self.is_muted(user), Reject::Muted)?;
+        self.check_text(text)?;
+        self.claim(user, room);
+        let stick = self.room_mut(room).stick_mut();
+        if stick.is_some_and(|stick| stick.leave_words(user, text)) {
+            return self.stick_reply(user, room);
+        }
+        let reply = self.say(user, room, Arc::clone(text));
+        self.give_up_stick(room, user, ReleaseCause::PUSH);
+        Ok(reply)
     }
 
     fn stick_reply(&self, user: UserId, room: RoomId) -> Outcome {
@@ -59,9 +83,7 @@ impl Hub {
         };
         match stick.give_up(user) {
             GivenUp::Released(epoch) => {
-                self.counters.count_move(self.now, cause.released);
-                let who = self.who(user);
-                self.post(room, Body::StickReleased { user: who, epoch }, None);
+                self.tell_released(room, user, epoch, cause);
                 self.grant_next(room);
             }
             GivenUp::Withdrawn => {
@@ -101,14 +123,28 @@ impl Hub {
         }
     }
 
+    /// Grants a free stick to the first in line. One that left its words speaks, and the next follows.
     fn grant_next(&mut self, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
-        let stick = self.room_mut(room).stick_mut();
-        let next = stick.and_then(|stick| stick.grant_next(now, lease));
-        if let Some(user) = next {
+        while let Some(stick) = self.room_mut(room).stick_mut()
+            && let Some(Claimant { user, words }) = stick.grant_next(now, lease)
+        {
+            let epoch = stick.epoch;
             self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
+            let Some(text) = words else { return };
+            self.say(user, room, text);
+            if let Some(stick) = self.room_mut(room).stick_mut() {
+                stick.give_up(user);
+            }
+            self.tell_released(room, user, epoch, ReleaseCause::PUSH);
         }
+    }
+
+    fn tell_released(&mut self, room: RoomId, user: UserId, epoch: Epoch, cause: ReleaseCause) {
+        self.counters.count_move(self.now, cause.released);
+        let who = self.who(user);
+        self.post(room, Body::StickReleased { user: who, epoch }, None);
     }
 
     fn tell_granted(&mut self, room: RoomId, user: UserId) {

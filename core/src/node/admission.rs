@@ -203,7 +203,7 @@ impl Node {
     pub(super) fn check_sizes(&self, command: &Command) -> Outcome<()> {
         let config = self.hub.config();
         match command {
-            Command::SendMessage { text, .. } => {
+            Command::SendMessage { text, .. } | Command::Speak { text, .. } => {
                 let limit = config.max_message;
                 check(text, limit as usize, || Reject::MessageTooLong { limit })
             }

@@ -41,5 +41,6 @@ mod presence;
 mod queue;
 mod registration;
 mod speaking;
+mod speaking_in_turn;
 mod stick;
 mod waiters;

@@ -175,6 +175,10 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             text: words.next().into(),
             epoch,
         },
+        "speak" => Command::Speak {
+            room,
+            text: words.next().into(),
+        },
         "leave_chat" => Command::LeaveChat { room },
         "talking_stick" => Command::TalkingStick { room, epoch },
         "append" => Command::Append {

@@ -140,6 +140,14 @@ pub enum Command {
         /// The epoch of the grant that the caller believes it holds.
         epoch: Option<Epoch>,
     },
+    /// Send a message as soon as the caller holds the stick, and pass the stick on with it. A caller that has
+    /// to wait is in the line, and a later `speak` of it replaces the message.
+    Speak {
+        /// The room.
+        room: Option<RoomId>,
+        /// The text.
+        text: Arc<str>,
+    },
     /// Leave a room.
     LeaveChat {
         /// The room that the caller leaves.
@@ -225,6 +233,7 @@ impl Command {
             Self::LeaveQueue => "leave_queue",
             Self::Login { .. } => "login",
             Self::SendMessage { .. } => "send_message",
+            Self::Speak { .. } => "speak",
             Self::LeaveChat { .. } => "leave_chat",
             Self::TalkingStick { .. } => "talking_stick",
             Self::Append { .. } => "append",

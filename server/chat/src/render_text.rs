@@ -23,7 +23,6 @@ use crate::driver::Me;
 use crate::identity::Handle;
 use crate::refusal::{OwnRoom, Refusal};
 use crate::service::{CallOutcome, Done, HandleUse};
-use crate::tools::Tool;
 
 pub use data::{data, visible};
 pub use shown::{json_line, one_line, shown};
@@ -172,7 +171,7 @@ impl Renderer<'_> {
         }
         self.done(done);
         let unread = self.outcome.unread();
-        if unread > 0 && self.outcome.tool != Tool::Check {
+        if unread > 0 && self.outcome.page().is_none() {
             self.say(format!("{unread} unread."));
         }
     }
@@ -208,6 +207,7 @@ mod tests {
     use chat_core::{Earlier, Reject, Span};
 
     use super::*;
+    use crate::tools::Tool;
 
     fn told(reject: Reject) -> String {
         let outcome = CallOutcome::refused(Tool::SendMessage, Refusal::from(reject));

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span, UserId,
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Response, Span,
+    UserId,
 };
 use serde_json::{Map, Value};
 use server_settings::Toolset;
@@ -212,15 +213,27 @@ impl Service {
     ) -> CallOutcome {
         let own_words = asked.ask.own_words();
         let part = asked.ask.part();
-        let read = if let Ask::Read(read) = asked.ask {
+        let read = if let Ask::Read(read) | Ask::Then(_, read) = asked.ask {
             Some(read)
         } else {
             None
         };
+        let then = matches!(asked.ask, Ask::Then(..)).then_some(read).flatten();
         let mut answered = match self.call_of(known, asked).await {
             Ok(call) => self.call(origin.address, call).await,
             Err(reject) => self.node.refusal(reject),
         };
+        let mut heard = None;
+        if let (Some(check), Ok(_)) = (then, &answered.outcome) {
+            let listened = self
+                .call(origin.address, read_call(&known.caller, check))
+                .await;
+            // What was said is said, even if the check is refused.
+            if let Ok(Response::Read(page)) = listened.outcome {
+                heard = Some(page);
+                answered.context.me = listened.context.me;
+            }
+        }
         if let Some(Read::Check {
             wait: Span(1..), ..
         }) = read
@@ -247,6 +260,7 @@ impl Service {
         CallOutcome {
             own_words,
             part,
+            heard,
             ..self.call_outcome(tool, known, answered, origin)
         }
     }
@@ -336,7 +350,9 @@ impl Service {
         let key = asked.key.map(|key| self.secrets.request_key(&key));
         let caller = known.caller;
         Ok(match asked.ask {
-            Ask::Command(command) | Ask::Minting(command, _) => command_call(caller, key, command),
+            Ask::Command(command) | Ask::Then(command, _) | Ask::Minting(command, _) => {
+                command_call(caller, key, command)
+            }
             Ask::About(id, said, command) => {
                 let look = self.node.look(move |view| view.hub.user_by_public_id(&id));
                 let found = look.await.map_err(|reject| reject.with_earlier(earlier))?;

@@ -3,6 +3,7 @@
 mod archive;
 mod demonstration;
 mod obedient;
+mod speaking;
 
 use std::sync::Arc;
 

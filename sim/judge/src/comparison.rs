@@ -113,7 +113,9 @@ impl Comparison {
         match command {
             Command::EnterQueue(_) | Command::LeaveQueue => Self::Queue,
             Command::Login { .. } => Self::Login,
-            Command::SendMessage { .. } | Command::Push { .. } => Self::Speech,
+            Command::SendMessage { .. } | Command::Speak { .. } | Command::Push { .. } => {
+                Self::Speech
+            }
             Command::Append { .. } | Command::Undo { .. } => Self::Draft,
             Command::TalkingStick { .. } | Command::Reset { .. } => Self::Claim,
             Command::LeaveChat { .. } | Command::Unregister => Self::Leave,

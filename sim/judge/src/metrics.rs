@@ -274,7 +274,10 @@ impl Metrics {
         }
         if let Op::Command(Command::EnterQueue { .. }) = op {
             waits.in_line_since.get_or_insert(intended);
-        } else if let Op::Command(Command::TalkingStick { room, .. }) = *op {
+        } else if let Op::Command(
+            Command::TalkingStick { room, .. } | Command::Speak { room, .. },
+        ) = *op
+        {
             let ended = waits.record_claim(room, intended);
             self.count_unserved(Metric::StickWait, ended, record.at);
         } else if let OpKind::Reset | OpKind::LeaveChat = op.kind() {
@@ -367,7 +370,11 @@ impl Metrics {
                     waits.asked = true;
                     waits.turns_in(*room).ask(intended);
                 }
-                if *place == 0 {
+                if op.kind() == OpKind::Speak {
+                    // It is tried when its turn comes.
+                    waits.words_wait_in = Some(*room);
+                    self.counts.attempted -= 1;
+                } else if *place == 0 {
                     self.granted(record, *room, *epoch);
                 }
             }
@@ -383,7 +390,8 @@ impl Metrics {
                 if op.kind() == OpKind::EnterQueue && !waits_on {
                     self.waits(agent).in_line_since = None;
                 }
-                if op.kind() == OpKind::TalkingStick && !self.waits(agent).asked {
+                let claims = matches!(op.kind(), OpKind::TalkingStick | OpKind::Speak);
+                if claims && !self.waits(agent).asked {
                     self.waits(agent).give_up_claim();
                 }
             }
@@ -489,6 +497,12 @@ impl Metrics {
                 }
             }
             Body::StickGranted { user, epoch, .. } if mine(user) => {
+                // The message follows its grant.
+                if waits.words_wait_in.take_if(|of| *of == room).is_some() {
+                    self.counts.attempted += 1;
+                    self.counts.accepted += 1;
+                    self.sent(room, event.room_seq.0 + 1, (record.agent, event.at));
+                }
                 self.granted(record, room, *epoch);
             }
             Body::StickReleased { user, epoch } | Body::StickExpired { user, epoch }
@@ -514,7 +528,7 @@ impl Metrics {
 
 /// Whether the call sends a message.
 pub(crate) const fn speaks(op: &Op) -> bool {
-    matches!(op.kind(), OpKind::Send | OpKind::Push)
+    matches!(op.kind(), OpKind::Send | OpKind::Speak | OpKind::Push)
 }
 
 #[cfg(test)]

@@ -315,6 +315,7 @@ impl Model {
             Command::SendMessage { room, text, epoch } => {
                 self.send(self.turn(user, *room, *epoch)?, text)
             }
+            Command::Speak { room, text } => self.speak(self.turn(user, *room, None)?, text),
             Command::LeaveChat { room } => self.leave_chat(user, *room),
             Command::TalkingStick { room, epoch } => {
                 self.talking_stick(self.turn(user, *room, *epoch)?)

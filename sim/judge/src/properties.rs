@@ -314,7 +314,7 @@ const RULES: [Rule; 25] = [
     // Claims are granted in their order. Two different grants are to different members.
     Rule::of(Property::StickOrder)
         .counts(&[Comparison::Claim, Comparison::Claimed])
-        .calls(&[OpKind::TalkingStick, OpKind::Reset])
+        .calls(&[OpKind::TalkingStick, OpKind::Speak, OpKind::Reset])
         .events(&[Comparison::Claimed])
         .breaks(|difference, _| events(difference).into_iter().all(grants)),
     // Under `fifo` the possible participant that has waited longest is matched first, and the answer
@@ -360,7 +360,10 @@ const RULES: [Rule; 25] = [
                 Kept::Message(event) => Some(&event.body),
                 Kept::Room { .. } | Kept::Member { .. } => None,
             });
-            let speaks = matches!(kind(difference), Some(OpKind::Send | OpKind::Push));
+            let speaks = matches!(
+                kind(difference),
+                Some(OpKind::Send | OpKind::Speak | OpKind::Push)
+            );
             seen.is_some() && seen != owed
                 || kept_seen.is_some() && kept_seen != kept_owed
                 || speaks && refuses(difference, &[Code::NotInRoom])

@@ -44,7 +44,7 @@ impl Witness {
             if op.kind() == OpKind::EnterQueue {
                 findings.leave_unjudged(Property::QueueProgress, 1);
             }
-            if op.kind() == OpKind::TalkingStick {
+            if let OpKind::TalkingStick | OpKind::Speak = op.kind() {
                 findings.leave_unjudged(Property::StickProgress, 1);
             }
         }

@@ -72,6 +72,11 @@ impl Ask {
                 ("room_id", room_text(room.or(self.room))),
                 ("message", json!(text)),
             ],
+            Op::Command(Command::Speak { room, text }) => vec![
+                ("room_id", room_text(room.or(self.room))),
+                ("message", json!(text)),
+                ("wait_seconds", json!(0)),
+            ],
             Op::Command(Command::Append { text, .. }) => vec![("text", json!(text))],
             Op::Command(Command::ReportUser { reason, .. }) => vec![("reason", json!(reason))],
             Op::Command(Command::TakeBreak { excuse, .. }) => vec![("excuse", json!(excuse))],

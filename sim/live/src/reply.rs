@@ -143,6 +143,14 @@ impl Reader<'_> {
         let user = || json.user_id.as_deref().map(|id| self.names.user(id));
         let is_matched = json.status.as_deref() == Some("matched");
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
+        let sent = |asked: &Option<Room>| {
+            Some(Reply::Sent {
+                room: room().or(*asked)?,
+                room_seq: json.room_seq?,
+                at: self.time(&json.timestamp),
+                turns_left: json.turns_left,
+            })
+        };
         Some(match command {
             Command::EnterQueue { .. } if is_matched => Reply::Matched {
                 user: user()?,
@@ -166,15 +174,11 @@ impl Reader<'_> {
                 room: room()?,
             },
             Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. } => {
-                Reply::Sent {
-                    room: room().or(*asked)?,
-                    room_seq: json.room_seq?,
-                    at: self.time(&json.timestamp),
-                    turns_left: json.turns_left,
-                }
+                sent(asked)?
             }
+            Command::Speak { room: asked, .. } if json.place.is_none() => sent(asked)?,
             Command::LeaveChat { .. } => Reply::LeftChat,
-            Command::TalkingStick { room: asked, .. } => {
+            Command::TalkingStick { room: asked, .. } | Command::Speak { room: asked, .. } => {
                 let holder = self.who(&json.holder);
                 let lease = json.lease_expires_in_seconds.map(Span::secs);
                 Reply::Stick {

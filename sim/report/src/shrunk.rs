@@ -138,7 +138,7 @@ fn verb_words(verb: &Verb) -> String {
     match verb {
         Verb::EnterQueue { interests, .. } if !interests.is_empty() => with(&interests.join(", ")),
         Verb::Login { room, .. } => with(room),
-        Verb::Send(text) | Verb::Append(text) => with(&match text {
+        Verb::Send(text) | Verb::Speak(text) | Verb::Append(text) => with(&match text {
             Text::Words(words) => format!("{words:?}"),
             Text::Length(length) | Text::Letters(_, length) => plural(length.max(), "character"),
         }),

@@ -79,6 +79,8 @@ const CALLS: &[Row] = rows! {
     "login": Login => Step::Call, Step::Call(verb) => verb;
     /// Send a message.
     "send": plan::Text => |text| Step::Call(Verb::Send(text)), Step::Call(Verb::Send(text)) => text;
+    /// Say something when the stick comes, and pass it on.
+    "speak": plan::Text => |text| Step::Call(Verb::Speak(text)), Step::Call(Verb::Speak(text)) => text;
     /// Add to the draft.
     "append": plan::Text => |text| Step::Call(Verb::Append(text)), Step::Call(Verb::Append(text)) => text;
     /// Read the inbox.

@@ -81,7 +81,7 @@ impl Possibilities {
             *place_in_queue = 1;
         } else if kind == OpKind::LeaveChat {
             *rooms = rooms.saturating_sub(1);
-        } else if kind == OpKind::TalkingStick {
+        } else if let OpKind::TalkingStick | OpKind::Speak = kind {
             *claim = 1;
         }
         if matches!(kind, OpKind::EnterQueue | OpKind::Login) {

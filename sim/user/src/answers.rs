@@ -140,7 +140,7 @@ impl VirtualUser {
                 if matches!(*code, "chat_ended" | "room_not_found" | "not_in_room") {
                     self.leave(op);
                 }
-                if op.kind() == OpKind::TalkingStick {
+                if let OpKind::TalkingStick | OpKind::Speak = op.kind() {
                     self.rooms.refuse_claim();
                 }
             }

@@ -229,6 +229,11 @@ impl VirtualUser {
                 let text = self.text(text);
                 Op::Command(Command::SendMessage { room, text, epoch })
             }
+            Verb::Speak(text) => {
+                self.rooms.claim();
+                let text = self.text(text);
+                Op::Command(Command::Speak { room, text })
+            }
             // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
             Verb::Check { wait, by } => self.check(*wait, *by),

@@ -73,7 +73,10 @@ impl VirtualUser {
             }
         } else if let Command::BlockUser { user } | Command::UnblockUser { user } = command {
             *user = User(user.0 + 1);
-        } else if let Command::SendMessage { text, .. } | Command::Append { text, .. } = command {
+        } else if let Command::SendMessage { text, .. }
+        | Command::Speak { text, .. }
+        | Command::Append { text, .. } = command
+        {
             *text = "strays".into();
         } else if let (_, Some(epoch)) = op.place_mut() {
             *epoch = epoch.is_none().then_some(Epoch(1));
@@ -99,7 +102,7 @@ impl VirtualUser {
             _ => self.rooms.any(&mut self.draw),
         };
         let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
-        Op::Command(match self.draw.below(13) {
+        Op::Command(match self.draw.below(14) {
             0 => Command::SendMessage { room, text, epoch },
             1 => Command::Append { room, text, epoch },
             2 => Command::Push { room, epoch },
@@ -121,6 +124,7 @@ impl VirtualUser {
             11 => Command::BlockUser {
                 user: self.stray_user(),
             },
+            12 => Command::Speak { room, text },
             _ => Command::UnblockUser {
                 user: self.stray_user(),
             },

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, Seq, Span, Ticket, Time,
-    UserId, Who,
+    Attendance, Call, Event, Floor, MemberView, Reader, Reply, Response, RoomId, RoomSeq, Seq,
+    Span, Ticket, Time, UserId, Who,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,10 @@ pub enum AnswerFacts {
     Nothing,
     /// `enter_queue`: the number of waiters.
     Queue(usize),
-    /// `login`: the members of the room.
-    Members(Vec<MemberView>),
+    /// `login`: the room's members, and its last messages, oldest first.
+    Joined(Vec<MemberView>, Vec<Arc<Event>>),
+    /// A message in a named room: no other member is present.
+    Alone,
     /// `talking_stick`: the holder, and the caller's draft in that room.
     Stick {
         /// The holder.
@@ -164,14 +166,42 @@ fn me(view: View<'_>, user: UserId) -> Option<Me> {
     })
 }
 
+/// The most messages that a `login` shows, and the most bytes of their texts.
+const LAST_SAID: (usize, usize) = (5, 2_000);
+
+/// The last messages of a room for one that joins.
+fn last_said(view: View<'_>, user: UserId, room: RoomId) -> Vec<Arc<Event>> {
+    let (most, mut bytes) = LAST_SAID;
+    let (mut messages, _) = view.hub.read_history(user, room, None, most);
+    let fits = |event: &&Arc<Event>| {
+        let length = event.body.message().map_or(0, |(_, text)| text.len());
+        bytes.checked_sub(length).map(|left| bytes = left).is_some()
+    };
+    let shown = messages.iter().rev().take_while(fits).count();
+    messages.drain(..messages.len() - shown);
+    messages
+}
+
 fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
     let hub = view.hub;
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
             let user = find(view, reader).filter(|user| hub.rooms_of(*user).contains(room));
-            let members = user.map(|_| hub.read_members(*room));
-            AnswerFacts::Members(members.unwrap_or_default())
+            let joined = user.map(|user| (hub.read_members(*room), last_said(view, user, *room)));
+            let (members, messages) = joined.unwrap_or_default();
+            AnswerFacts::Joined(members, messages)
+        }
+        Reply::Sent { room, .. } if hub.room_name(*room).is_some() => {
+            let user = find(view, reader);
+            let others = hub.members_of(*room).filter(|member| Some(*member) != user);
+            match others
+                .into_iter()
+                .any(|other| hub.presence_of(other) != Some(Attendance::Away))
+            {
+                true => AnswerFacts::Nothing,
+                false => AnswerFacts::Alone,
+            }
         }
         Reply::Stick { holder, room, .. } => {
             let user = find(view, reader);

@@ -29,8 +29,8 @@ impl<'a> Standing<'a> {
     /// The next call after a result.
     pub(super) fn after_result(self, outcome: &CallOutcome, done: &Done) -> String {
         match done {
+            Done::Answered(response) if let Some(page) = outcome.page() => self.read(page),
             Done::Answered(Response::Done(reply)) => self.after_reply(outcome.tool, reply),
-            Done::Answered(Response::Read(Answer::Page { page, .. })) => self.read(page),
             Done::Answered(Response::Read(Answer::Members { room, members })) => {
                 let (_, next) = outcome.part_of(members);
                 self.first(next.map(|next| {
@@ -69,12 +69,12 @@ impl<'a> Standing<'a> {
             Reply::Waiting { .. } => format!("{}{}", self.until_found(), self.often()),
             Reply::Matched { room, .. } => self.hello(*room),
             Reply::LoggedIn { room, .. } => {
-                let (tool, why) = match self.room(*room) {
-                    Some(label) if label.floor.needs_stick => ("talking_stick", "claim the stick"),
-                    Some(_) | None => ("send_message", "speak"),
+                let tool = match self.room(*room) {
+                    Some(label) if label.floor.needs_stick => "speak",
+                    Some(_) | None => "send_message",
                 };
                 let (first, check, often) = (of_room(tool, *room), self.check(), self.often());
-                format!("{first} to {why}, or {check} to listen{often}")
+                format!("{first} to say something, or {check} to listen{often}")
             }
             Reply::Sent { room, .. } => match self.room(*room) {
                 Some(label) if tool == Tool::SendMessage && label.floor.place == Some(0) => {
@@ -86,6 +86,7 @@ impl<'a> Standing<'a> {
             Reply::Stick { room, place: 0, .. } => {
                 self.room(*room).map_or_else(|| speak(*room), turn)
             }
+            Reply::Stick { .. } if tool == Tool::Speak => self.check(),
             Reply::Stick { .. } => self.until_granted(),
             Reply::Draft { length, cut, .. } => self.drafted(*length, *cut),
             Reply::LeftQueue { .. }
@@ -117,11 +118,8 @@ impl<'a> Standing<'a> {
             "stick_required" => match self.in_line() {
                 true => self.until_granted(),
                 false => {
-                    let claim = self.in_only("talking_stick", |room| room.floor.needs_stick);
-                    format!(
-                        "{claim}, then {} until stick.granted names you",
-                        self.check()
-                    )
+                    let speak = self.in_only("speak", |room| room.floor.needs_stick);
+                    format!("{speak}, which waits for its turn")
                 }
             },
             "no_stick" => {
@@ -294,8 +292,8 @@ impl<'a> Standing<'a> {
             (false, _) => format!("{} to answer, then {check}", of_room("send_message", room)),
             (true, Some(_)) => self.until_granted(),
             (true, None) => {
-                let claim = of_room("talking_stick", room);
-                format!("{claim} to answer, or {check} to listen")
+                let speak = of_room("speak", room);
+                format!("{speak} to answer, or {check} to listen")
             }
         })
     }

@@ -1,13 +1,14 @@
 //! The text of each result.
 
 use chat_core::{
-    Answer, Body, Event, Floor, Item, MemberView, MessageId, NoticeKind, Reply, Response, RoomId,
-    Time, UserId, WasWaiting, Who,
+    Answer, Body, Epoch, Event, Floor, Item, MemberView, MessageId, NoticeKind, Reply, Response,
+    RoomId, Time, UserId, WasWaiting, Who,
 };
 use server_storage::history::QueryWords;
 
 use super::shown::one_line;
 use super::{Renderer, gaps, secret};
+use crate::driver::AnswerFacts;
 use crate::service::Done;
 use crate::tools::Tool;
 use crate::wire::User;
@@ -16,7 +17,12 @@ impl Renderer<'_> {
     /// Writes a result.
     pub(super) fn done(&mut self, done: &Done) {
         match done {
-            Done::Answered(Response::Done(reply)) => self.reply(reply),
+            Done::Answered(Response::Done(reply)) => {
+                self.reply(reply);
+                if let Some(heard) = &self.outcome.heard {
+                    self.read(heard);
+                }
+            }
             Done::Answered(Response::Read(answer)) => self.read(answer),
             Done::Answered(Response::Streaming) => self.say("Done."),
             Done::Found { found, query, .. } => {
@@ -60,7 +66,18 @@ impl Renderer<'_> {
                 self.lines.extend(secret(self.outcome));
                 // The caller gave the name, so that it needs no fence.
                 let name = one_line(self.outcome.room_name(*room));
-                self.members(&format!("{room} ({name})"), self.outcome.joined());
+                let (members, messages) = self.outcome.joined();
+                self.members(&format!("{room} ({name})"), members);
+                if !messages.is_empty() {
+                    self.head(
+                        messages.len(),
+                        "message",
+                        "said last (history has the others)",
+                    );
+                }
+                for event in messages {
+                    self.past(&event.room_seq.to_string(), event);
+                }
             }
             Reply::Sent {
                 room,
@@ -79,7 +96,7 @@ impl Renderer<'_> {
                 epoch,
                 lease_until,
                 ..
-            } => self.stick(*room, *place, epoch.0, *lease_until),
+            } => self.stick(*room, *place, *epoch, *lease_until),
             Reply::Draft {
                 length,
                 cut,
@@ -124,10 +141,15 @@ impl Renderer<'_> {
         }
     }
 
-    fn stick(&mut self, room: RoomId, place: u32, epoch: u64, lease_until: Time) {
+    fn stick(&mut self, room: RoomId, place: u32, epoch: Epoch, lease_until: Time) {
         let outcome = self.outcome;
         let (holder, draft) = outcome.stick();
         let seconds = outcome.seconds_until(lease_until);
+        if outcome.has_spoken(room, epoch) {
+            return self.say(format!(
+                "Your turn came, and your message is sent in {room}."
+            ));
+        }
         if place == 0 {
             let held = format!("for {seconds} s more (epoch {epoch})");
             self.say(format!("You hold the stick of {room} {held}."));
@@ -137,6 +159,9 @@ impl Renderer<'_> {
                 "You are number {place} in line for the stick of {room}; {holder} holds it for at \
                  most {seconds} s more."
             ));
+            if outcome.tool == Tool::Speak {
+                return self.say("Your message is sent when your turn comes.");
+            }
         }
         if let Some(draft) = draft {
             self.say(format!(
@@ -152,6 +177,9 @@ impl Renderer<'_> {
         if let Some(turns) = turns_left {
             let left = count(turns as usize, "message");
             self.say(format!("{left} left in this chat."));
+        }
+        if self.outcome.context.more == AnswerFacts::Alone {
+            self.say("Nobody else is there now; who joins later reads it.");
         }
     }
 

@@ -43,6 +43,8 @@ pub struct ParsedCall {
 pub enum Ask {
     /// A command.
     Command(Command),
+    /// A command, and the check that follows if it is accepted.
+    Then(Command, Read),
     /// A command that may register its caller, as the existing participant of this name, or of any.
     Minting(Command, Option<Arc<str>>),
     /// A command about the participant with this public id; a report has a reason.
@@ -94,7 +96,9 @@ impl Ask {
     pub(crate) const fn adds_text(&self) -> bool {
         matches!(
             self,
-            Self::Command(Command::SendMessage { .. } | Command::Append { .. })
+            Self::Command(
+                Command::SendMessage { .. } | Command::Speak { .. } | Command::Append { .. }
+            ) | Self::Then(..)
                 | Self::About(_, Some(_), _)
         )
     }
@@ -103,7 +107,9 @@ impl Ask {
     /// none for a read.
     pub(crate) fn entry_bytes(&self) -> Option<u64> {
         match self {
-            Self::Command(command) | Self::Minting(command, _) => Some(texts_of(command)),
+            Self::Command(command) | Self::Then(command, _) | Self::Minting(command, _) => {
+                Some(texts_of(command))
+            }
             Self::About(_, said, _) => Some(length(said.as_ref())),
             Self::Read(_) | Self::Members(..) | Self::Search(_) => None,
         }
@@ -142,7 +148,9 @@ fn texts_of(command: &Command) -> u64 {
             texts.chain(interests.iter().map(Some)).map(length).sum()
         }
         Command::Login { username, room } => length(Some(username)) + length(Some(room)),
-        Command::SendMessage { text, .. } | Command::Append { text, .. } => length(Some(text)),
+        Command::SendMessage { text, .. }
+        | Command::Speak { text, .. }
+        | Command::Append { text, .. } => length(Some(text)),
         Command::ReportUser { reason, .. } => length(Some(reason)),
         Command::TakeBreak { excuse, .. } => length(excuse.as_ref()),
         Command::LeaveQueue
@@ -249,6 +257,17 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
         max: page(max.unwrap_or(MAX_PAGE)),
     })
+}
+
+/// Without a wait, nothing is read.
+pub(super) fn speak(speak: Command, after: Option<Seq>, wait: Option<u64>) -> Ask {
+    match check(after, wait, None) {
+        Ask::Read(Read::Check {
+            wait: Span::ZERO, ..
+        }) => Ask::Command(speak),
+        Ask::Read(check) => Ask::Then(speak, check),
+        other => other,
+    }
 }
 
 pub(super) fn search(

@@ -142,6 +142,18 @@ tools! {
         (room: NAMED_ROOM, text: MESSAGE, epoch: EPOCH)
             => Ask::Command(Command::SendMessage { room, text, epoch }),
         SENT;
+    Speak "speak" &[Room], CHANGES,
+        "Say something in turn: at once if the stick is free, otherwise as soon as it reaches you; it passes \
+         on by itself. Then waits for news, as check does. Pass a fresh request_key.",
+        (room: NAMED_ROOM, text: MESSAGE, after: AFTER, wait: WAIT)
+            => ask::speak(Command::Speak { room, text }, after, wait),
+        &[
+            ("status", r#"{ "enum": ["sent", "waiting"] }"#),
+            ("message_id", TEXT),
+            ("place", WHOLE),
+            ("events", PEERS),
+            ("cursor", WHOLE),
+        ];
     LeaveChat "leave_chat" &[Pairing, Room], CHANGES,
         "Leave a room. A chat of two ends for both.",
         (room: ROOM) => Ask::Command(Command::LeaveChat { room }),
@@ -157,6 +169,7 @@ tools! {
             ("inbox_uri", TEXT),
             ("users", PEERS),
             ("next", WHOLE),
+            ("messages", PEERS),
         ];
     Check "check" &[Pairing, Room], READS,
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \

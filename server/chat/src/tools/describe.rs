@@ -91,9 +91,11 @@ mod tests {
             .collect();
         let expected = [
             ("enter_queue", "partner"),
+            ("login", "messages"),
             ("login", "users"),
             ("check", "events"),
             ("check", "notices"),
+            ("speak", "events"),
             ("talking_stick", "holder"),
             ("list_users", "users"),
             ("history", "messages"),

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use chat_core::{Answer, NameFault, NameHolder, Reject, Response, RoomSeq, Time, Who};
+use chat_core::{
+    Answer, Body, Epoch, NameFault, NameHolder, Page, Reject, Response, RoomId, RoomSeq, Time, Who,
+};
 use serde_json::Value;
 use server_storage::history::Past;
 
@@ -34,6 +36,8 @@ pub struct CallOutcome {
     pub own_words: Option<Arc<str>>,
     /// The part of a member list to show.
     pub part: MemberPart,
+    /// What the caller of a command heard after it.
+    pub heard: Option<Answer>,
 }
 
 /// What an accepted call gave.
@@ -77,6 +81,7 @@ impl CallOutcome {
             is_newcomer: false,
             own_words: None,
             part: MemberPart::default(),
+            heard: None,
         }
     }
 
@@ -117,6 +122,30 @@ impl CallOutcome {
             return (holder.as_deref(), draft.as_deref());
         }
         (None, None)
+    }
+
+    /// The page of the answer, of a check or of what follows a command.
+    pub(crate) fn page(&self) -> Option<&Page> {
+        let answer = match (&self.heard, self.response()) {
+            (Some(heard), _) | (None, Some(Response::Read(heard))) => heard,
+            (None, _) => return None,
+        };
+        match answer {
+            Answer::Page { page, .. } => Some(page),
+            Answer::Members { .. } | Answer::History { .. } | Answer::Mood { .. } => None,
+        }
+    }
+
+    /// Whether words of the caller that waited for the stick of this room were said meanwhile: it released a
+    /// grant that is later than the one for whose end it waited.
+    pub(crate) fn has_spoken(&self, room: RoomId, waited_for: Epoch) -> bool {
+        let Some(Answer::Page { page, .. }) = &self.heard else {
+            return false;
+        };
+        page.events.iter().any(|(_, event)| {
+            matches!(&event.body, Body::StickReleased { user, epoch }
+                if event.room == room && user.id == self.reads() && *epoch > waited_for)
+        })
     }
 
     /// The seconds from the answer until this instant.

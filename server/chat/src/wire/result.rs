@@ -16,6 +16,7 @@ use super::{User, public_id, timestamp};
 use crate::break_words::spoken;
 use crate::driver::{AnswerFacts, RoomKind, RoomLabel};
 use crate::identity::{Handle, ReaderId};
+use crate::tools::Tool;
 
 /// A member of a room.
 #[derive(Serialize)]
@@ -64,6 +65,9 @@ impl Serialize for CallOutcome {
                         optional(&mut map, "searched", QueryWords::left_of(query))?;
                     }
                 }
+                if let Some(heard) = &self.heard {
+                    self.write_read(heard, &mut map)?;
+                }
                 map.serialize_entry("unread", &self.unread())?;
             }
             Err(refusal) => map.serialize_entry("error", refusal)?,
@@ -86,10 +90,8 @@ impl CallOutcome {
     pub(crate) fn unread(&self) -> u64 {
         // The node's cursor may lie past this answer, or before it if the caller named an older place.
         // Only what follows the answer counts.
-        if let Ok(Done::Answered(Response::Read(Answer::Page { page, .. }))) = &self.result {
-            return page.unread;
-        }
-        self.me().map_or(0, |me| me.unread)
+        let unread = || self.me().map_or(0, |me| me.unread);
+        self.page().map_or_else(unread, |page| page.unread)
     }
 
     /// A room that the caller is in.
@@ -118,12 +120,12 @@ impl CallOutcome {
         (shown, shown.last().filter(|_| is_more).map(number))
     }
 
-    /// The members of the room that the caller joined.
-    pub(crate) fn joined(&self) -> &[MemberView] {
-        if let AnswerFacts::Members(members) = &self.context.more {
-            return members;
+    /// The members of the room that the caller joined, and its last messages.
+    pub(crate) fn joined(&self) -> (&[MemberView], &[Arc<Event>]) {
+        if let AnswerFacts::Joined(members, messages) = &self.context.more {
+            return (members, messages);
         }
-        &[]
+        (&[], &[])
     }
 
     fn write_members<M: SerializeMap>(
@@ -178,7 +180,10 @@ impl CallOutcome {
                 self.write_credentials(map)?;
                 map.serialize_entry("room_id", room)?;
                 map.serialize_entry("room", self.room_name(*room))?;
-                self.write_members(self.joined(), map)
+                let (members, messages) = self.joined();
+                self.write_members(members, map)?;
+                let messages = past(messages, self.reads(), false);
+                optional(map, "messages", (!messages.is_empty()).then_some(messages))
             }
             Reply::Sent {
                 room,
@@ -187,12 +192,15 @@ impl CallOutcome {
                 turns_left,
             } => {
                 success(map)?;
+                optional(map, "status", (self.tool == Tool::Speak).then_some("sent"))?;
                 let id = MessageId(*room, *room_seq).to_string();
                 map.serialize_entry("message_id", &id)?;
                 map.serialize_entry("room_id", room)?;
                 map.serialize_entry("room_seq", room_seq)?;
                 map.serialize_entry("timestamp", &timestamp(*at))?;
-                optional(map, "turns_left", *turns_left)
+                optional(map, "turns_left", *turns_left)?;
+                let is_alone = self.context.more == AnswerFacts::Alone;
+                optional(map, "alone", is_alone.then_some(true))
             }
             Reply::Stick {
                 room,
@@ -227,6 +235,10 @@ impl CallOutcome {
         lease_until: Time,
         map: &mut M,
     ) -> Result<(), M::Error> {
+        if self.has_spoken(room, epoch) {
+            map.serialize_entry("status", "sent")?;
+            return map.serialize_entry("room_id", &room);
+        }
         let status = if place == 0 { "granted" } else { "waiting" };
         map.serialize_entry("status", status)?;
         map.serialize_entry("room_id", &room)?;

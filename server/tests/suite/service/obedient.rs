@@ -74,9 +74,10 @@ impl Agent {
         } else if tool == Tool::Login {
             set("username", json!(self.name));
             set("room", json!("table"));
-        } else if tool == Tool::Check {
+        } else if let Tool::Check | Tool::Speak = tool {
             set("wait_seconds", json!(2));
-        } else if let Tool::SendMessage | Tool::Append = tool {
+        }
+        if let Tool::SendMessage | Tool::Speak | Tool::Append = tool {
             self.words += 1;
             let key = match tool == Tool::Append {
                 true => "text",
@@ -147,7 +148,39 @@ async fn a_pair_meets_talks_and_looks_for_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everyone_at_a_table_speaks_and_nobody_keeps_the_stick() {
+async fn everyone_at_a_table_speaks_in_turn() {
+    let (service, _running) = start();
+    let spoken = Arc::new([const { AtomicUsize::new(0) }; 3]);
+    let mut agents = Vec::new();
+    for (of, name) in ["Ann", "Ben", "Cat"].into_iter().enumerate() {
+        let (mut agent, spoken) = (Agent::new(&service, name), Arc::clone(&spoken));
+        agents.push(tokio::spawn(async move {
+            let mut text = agent.makes(Tool::Login, json!({})).await;
+            let counts = || spoken.each_ref().map(|of| of.load(Ordering::SeqCst));
+            while counts().contains(&0) || counts().iter().sum::<usize>() < 9 {
+                text = agent.obeys(&text).await;
+                assert!(!text.contains("Refused"), "{text}");
+                // It claims nothing, and drafts nothing.
+                if agent.made.last() != Some(&Tool::Check) {
+                    assert_eq!(agent.made.last(), Some(&Tool::Speak), "{text}");
+                    spoken[of].fetch_add(1, Ordering::SeqCst);
+                }
+            }
+            agent
+        }));
+    }
+    for agent in agents {
+        let mut agent = agent.await.unwrap();
+        let said = agent.makes(Tool::History, json!({})).await;
+        for words in 1..=agent.words {
+            let words = format!(">{} {words}</", agent.name);
+            assert_eq!(said.matches(&words).count(), 1, "{words} {said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everyone_at_a_table_who_claims_and_drafts_passes_the_stick_on() {
     let (service, _running) = start();
     let pushes = Arc::new([const { AtomicUsize::new(0) }; 3]);
     let mut agents = Vec::new();
@@ -161,7 +194,10 @@ async fn everyone_at_a_table_speaks_and_nobody_keeps_the_stick() {
                 let last = |event: &str| text.rfind(event);
                 let is_granted = last("stick.granted: you") > last("stick.released: you");
                 let is_holder = text.contains("You hold") || is_granted;
-                text = agent.obeys(&text).await;
+                text = match suggested(&text) {
+                    (Tool::Speak, room) => agent.makes(Tool::TalkingStick, room).await,
+                    (tool, values) => agent.makes(tool, values).await,
+                };
                 if is_holder {
                     assert_eq!(agent.made.last(), Some(&Tool::Append), "{text}");
                 }
@@ -181,8 +217,8 @@ async fn everyone_at_a_table_speaks_and_nobody_keeps_the_stick() {
 async fn a_holder_that_sends_directly_gives_the_stick_back() {
     let (service, _running) = start();
     let mut ann = Agent::new(&service, "Ann");
-    let text = ann.makes(Tool::Login, json!({})).await;
-    let granted = ann.obeys(&text).await;
+    ann.makes(Tool::Login, json!({})).await;
+    let granted = ann.makes(Tool::TalkingStick, json!({})).await;
     assert!(granted.contains("You hold the stick"), "{granted}");
     let room = json!({ "room_id": "room_1" });
     let sent = ann.makes(Tool::SendMessage, room).await;
@@ -207,8 +243,8 @@ async fn a_refusal_leads_to_the_call_that_works() {
     let room = json!({ "room_id": "room_1" });
     let refused = ann.makes(Tool::SendMessage, room).await;
     assert!(refused.starts_with("Refused (stick_required)"), "{refused}");
-    let claimed = ann.obeys(&refused).await;
-    assert!(claimed.contains("You hold the stick"), "{claimed}");
+    let spoken = ann.obeys(&refused).await;
+    assert!(spoken.contains("Sent as"), "{spoken}");
     let (mut ben, mut cat) = (Agent::new(&service, "Ben"), Agent::new(&service, "Cat"));
     ben.makes(Tool::EnterQueue, json!({})).await;
     cat.makes(Tool::EnterQueue, json!({})).await;
@@ -233,8 +269,8 @@ async fn a_refusal_leads_to_the_call_that_works() {
 async fn a_holder_with_a_draft_from_before_is_told_of_it() {
     let (service, _running) = start();
     let (mut ann, mut ben) = (Agent::new(&service, "Ann"), Agent::new(&service, "Ben"));
-    let text = ann.makes(Tool::Login, json!({})).await;
-    let granted = ann.obeys(&text).await;
+    ann.makes(Tool::Login, json!({})).await;
+    let granted = ann.makes(Tool::TalkingStick, json!({})).await;
     assert!(!granted.contains("draft"), "{granted}");
     ann.makes(Tool::Append, json!({ "text": "the parser is mine" }))
         .await;

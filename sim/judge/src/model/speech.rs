@@ -41,7 +41,7 @@ impl Model {
     }
 
     /// Whether a text is a valid message. // 8.4
-    fn check_message(&self, text: &str) -> Checked {
+    pub(super) fn check_message(&self, text: &str) -> Checked {
         refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
         let most = self.config.max_message;
         refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
@@ -55,7 +55,7 @@ impl Model {
     }
 
     /// Posts a message. // 8.4
-    fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
+    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
         let limit = self.config.turn_limit;
         let mut left = None;
         if let Kind::Pair { turns } = &mut self.place_mut(room).kind {

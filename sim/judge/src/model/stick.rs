@@ -1,6 +1,7 @@
 //! The talking stick of a named room: grants, claims, leases. // 7.1 to 7.5
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use chat_types::{Epoch, Span, Time};
 use sim_model::protocol::{Code, Decided, Reply, Room, User};
@@ -16,6 +17,8 @@ pub(super) struct Stick {
     holder: Option<Hold>,
     /// The queue of claims; empty while there is no holder.
     pub(super) claims: VecDeque<User>,
+    /// What claimants say with their grant. // 7.8
+    messages: BTreeMap<User, Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,12 +146,39 @@ impl Model {
         Some((hold.user, epoch))
     }
 
-    /// Grants the stick to the first waiting claimant, if there is one. // 7.3, 7.4
+    /// Grants the stick to the first waiting claimant, if there is one. // 7.3, 7.4, 7.8
     fn grant_next(&mut self, room: Room) {
-        let stick = self.stick_mut(room);
-        if let Some(user) = stick.and_then(|stick| stick.claims.pop_front()) {
-            self.grant(room, user);
+        let Some(stick) = self.stick_mut(room) else {
+            return;
+        };
+        let Some(user) = stick.claims.pop_front() else {
+            return;
+        };
+        let message = stick.messages.remove(&user);
+        self.grant(room, user);
+        if let Some(text) = message {
+            self.say(room, user, text);
+            self.give_up_stick(room, user);
         }
+    }
+
+    /// `speak`. // 7.8
+    pub(super) fn speak(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
+        refuse_if(self.is_muted(user), refuse(Code::Muted))?;
+        self.check_message(text)?;
+        if self.is_pair(room) {
+            return Ok(self.say(room, user, Arc::clone(text)));
+        }
+        let claimed = self.talking_stick(turn)?;
+        if self.grant_of(room, user).is_some() {
+            let answer = self.say(room, user, Arc::clone(text));
+            self.give_up_stick(room, user);
+            return Ok(answer);
+        }
+        if let Some(stick) = self.stick_mut(room) {
+            stick.messages.insert(user, Arc::clone(text));
+        }
+        Ok(claimed)
     }
 
     /// A participant gives up the stick of a room. // 7.3
@@ -157,6 +187,7 @@ impl Model {
             return;
         };
         if !stick.is_held_by(user) {
+            stick.messages.remove(&user);
             return stick.claims.retain(|claimant| *claimant != user);
         }
         if let Some((user, epoch)) = self.take_from_holder(room) {

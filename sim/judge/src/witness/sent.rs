@@ -62,7 +62,7 @@ fn is_once(witness: &Witness, call: &TextCall, seen: &[(&Arc<str>, &ObservedEven
         let pushes = participant.is_none_or(|one| one.may_have_called("push", seen.event.room));
         seen.message().map(|(sender, _)| sender) == call.user && !pushes
     };
-    let keyed = call.verb == "send" && call.is_keyed && witness.remembers_keys(call.agent);
+    let keyed = is_said(call) && call.is_keyed && witness.remembers_keys(call.agent);
     keyed && seen.iter().all(is_own)
 }
 
@@ -75,7 +75,7 @@ fn is_phantom(
     let room = seen.event.room;
     let is_here = |call: &&TextCall| {
         let room = call.room.is_none_or(|named| named == room);
-        call.verb == "send" && call.user == Some(sender) && room
+        is_said(call) && call.user == Some(sender) && room
     };
     let is_refused =
         |call: &&TextCall| call.is_keyed && call.is_refused() && witness.remembers_keys(call.agent);
@@ -97,4 +97,9 @@ fn is_phantom(
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
     findings.contradict(Property::NoPhantoms, seen.at, [seen.fact(), said]);
     true
+}
+
+/// Whether the call says its text, at once or in turn.
+fn is_said(call: &TextCall) -> bool {
+    ["send", "speak"].contains(&call.verb)
 }

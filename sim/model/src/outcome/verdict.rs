@@ -91,7 +91,12 @@ fn gravest(result: &RunResult, is_conclusive: bool) -> Verdict {
 /// scenario that aims at refusals states so in `expect_sometimes`.
 #[must_use]
 pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
-    let sends = |step: &&Step| matches!(step, Step::Call(Verb::Send(_) | Verb::Plain(Plain::Push)));
+    let sends = |step: &&Step| {
+        matches!(
+            step,
+            Step::Call(Verb::Send(_) | Verb::Speak(_) | Verb::Plain(Plain::Push))
+        )
+    };
     counts.accepted == 0
         && plan.expect_sometimes.is_empty()
         && plan.workload.single_steps().iter().any(sends)

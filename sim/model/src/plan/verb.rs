@@ -30,6 +30,8 @@ pub enum Verb {
     },
     /// `send: { text: "hello" }` or `send: { length: { min: 5, max: 400 } }`
     Send(Text),
+    /// `speak: { text: "hello" }`
+    Speak(Text),
     /// `check: { wait: 5s, as: reader }`
     Check {
         /// The time to wait for events.
@@ -79,6 +81,7 @@ impl Verb {
             Self::EnterQueue { .. } => OpKind::EnterQueue,
             Self::Login { .. } => OpKind::Login,
             Self::Send(_) => OpKind::Send,
+            Self::Speak(_) => OpKind::Speak,
             Self::Check { .. } => OpKind::Check,
             Self::History { .. } => OpKind::History,
             Self::TalkingStick(_) => OpKind::TalkingStick,

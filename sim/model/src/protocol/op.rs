@@ -187,6 +187,7 @@ types! {
         LeaveQueue LeaveQueue plain "leave_queue";
         Login Login verb "login";
         Send SendMessage verb "send" tool "send_message" in room under epoch;
+        Speak Speak verb "speak" in room;
         TalkingStick TalkingStick verb "talking_stick" in room under epoch;
         Append Append verb "append" in room under epoch;
         Undo Undo verb "undo" in room under epoch;
@@ -282,11 +283,14 @@ impl Op {
         Span::ZERO
     }
 
-    /// The text that is sent, or appended to a draft.
+    /// The text that is sent, spoken, or appended to a draft.
     #[must_use]
     pub const fn text(&self) -> Option<&Arc<str>> {
-        if let Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. }) =
-            self
+        if let Self::Command(
+            Command::SendMessage { text, .. }
+            | Command::Speak { text, .. }
+            | Command::Append { text, .. },
+        ) = self
         {
             return Some(text);
         }

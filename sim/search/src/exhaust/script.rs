@@ -179,7 +179,9 @@ impl Writer {
 fn verb(user: u8, ask: TinyCall) -> Verb {
     let op = TinyClient::new(user).op(ask, None);
     let mut verb = recorded_call::verb(&op, Some(&user_letter(user).to_string()));
-    if let (Verb::Send(words) | Verb::Append(words), Some(text)) = (&mut verb, op.text()) {
+    if let (Verb::Send(words) | Verb::Speak(words) | Verb::Append(words), Some(text)) =
+        (&mut verb, op.text())
+    {
         *words = Text::Words(text.clone());
     }
     verb

@@ -303,7 +303,9 @@ fn plain(op: &Op, number: u32) -> Op {
     };
     let mut op = op.clone();
     if let Op::Command(
-        Command::SendMessage { text: said, .. } | Command::Append { text: said, .. },
+        Command::SendMessage { text: said, .. }
+        | Command::Speak { text: said, .. }
+        | Command::Append { text: said, .. },
     ) = &mut op
     {
         *said = text(said);

@@ -205,7 +205,9 @@ impl<'l> StepWriter<'l> {
         if first != index {
             for step in [first, index] {
                 let what = &mut self.steps[step].what;
-                if let Step::Call(Verb::Send(words) | Verb::Append(words)) = what {
+                if let Step::Call(Verb::Send(words) | Verb::Speak(words) | Verb::Append(words)) =
+                    what
+                {
                     *words = Text::Words(text.clone());
                 }
             }

@@ -38,6 +38,7 @@ pub(crate) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
             name: telling(username, own_name),
         },
         Op::Command(Command::SendMessage { text, .. }) => Verb::Send(drawn(text)),
+        Op::Command(Command::Speak { text, .. }) => Verb::Speak(drawn(text)),
         Op::Command(Command::TalkingStick { .. }) => Verb::TalkingStick(grant),
         Op::Command(Command::Append { text, .. }) => Verb::Append(drawn(text)),
         Op::Command(Command::Undo { .. }) => Verb::Undo(grant),
@@ -76,7 +77,7 @@ fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
 
 /// The arguments that the call left out. A claim without a grant is a verb of its own.
 pub(super) fn left_out(op: &Op) -> Vec<Argument> {
-    let speaks = op.text().is_some() || op.kind() == OpKind::Push;
+    let speaks = (op.text().is_some() && op.kind() != OpKind::Speak) || op.kind() == OpKind::Push;
     let is_bare = |read: &Read| matches!(read, Read::Check { after: None, .. });
     let without = [
         (op.room() == Some(None)).then_some(Argument::Room),

@@ -44,8 +44,12 @@ impl Shrinker<'_> {
         let lease = plan.server.stick_lease;
         for index in (0..steps(plan)).rev() {
             let all = plan.workload.steps();
-            let is_claim =
-                |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
+            let is_claim = |step: &ScriptStep| {
+                matches!(
+                    step.what,
+                    Step::Call(Verb::TalkingStick(_) | Verb::Speak(_))
+                )
+            };
             if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
                 continue;
             }

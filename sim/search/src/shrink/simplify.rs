@@ -71,7 +71,7 @@ fn reword(step: &mut ScriptStep, words: Text) {
         Text::Words(words) => words.chars().count() as u64,
         Text::Length(length) | Text::Letters(_, length) => length.max(),
     };
-    if let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what
+    if let Step::Call(Verb::Send(text) | Verb::Speak(text) | Verb::Append(text)) = &mut step.what
         && length(text) > length(&words)
     {
         *text = words;

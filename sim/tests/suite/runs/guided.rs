@@ -213,8 +213,8 @@ impl FlowState {
     fn verb(&mut self, verb: &Verb) {
         let kind = verb.kind();
         self.in_room |= kind == OpKind::Login;
-        use OpKind::{Append, Push, Send, TalkingStick};
-        let speaks = matches!(kind, Send | Append | Push | TalkingStick);
+        use OpKind::{Append, Push, Send, Speak, TalkingStick};
+        let speaks = matches!(kind, Send | Speak | Append | Push | TalkingStick);
         self.spoke_outside += u32::from(speaks && !self.in_room);
         self.verbs.insert(kind.verb());
     }
@@ -247,8 +247,8 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
     }
     assert_eq!(walk.spoke_outside, 0);
     let all = "append block break check check_stress_status disconnect enter_queue history \
-               leave_chat leave_queue list_users login push report reset send talking_stick typing \
-               unblock undo unregister";
+               leave_chat leave_queue list_users login push report reset send speak talking_stick \
+               typing unblock undo unregister";
     assert_eq!(walk.verbs, all.split(' ').collect());
     assert!((80..350).contains(&faultless), "{faultless}");
     assert!((100..700).contains(&with_stream), "{with_stream}");

@@ -52,11 +52,13 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
                 }
             }
             Step::Call(Verb::Login { rooms, .. }) => *rooms = all_rooms.unwrap_or((*rooms).min(3)),
-            Step::Call(Verb::Send(text) | Verb::Append(text)) => match &*texts {
-                [] => {}
-                [one] => *text = one.clone(),
-                several => *text = dice.pick(several),
-            },
+            Step::Call(Verb::Send(text) | Verb::Speak(text) | Verb::Append(text)) => {
+                match &*texts {
+                    [] => {}
+                    [one] => *text = one.clone(),
+                    several => *text = dice.pick(several),
+                }
+            }
             Step::Call(Verb::Check { wait, .. }) => *wait = (*wait).min(max_wait),
             Step::Call(_) | Step::Await { .. } | Step::Choose(_) | Step::Disconnect(_) => {}
         }

@@ -94,6 +94,8 @@ fn all(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         vec![say()],
         one(Verb::Send(words)),
         one(Verb::Send(texts::text(server.max_message, dice))),
+        one(Verb::Speak(length())),
+        one(Verb::Speak(texts::text(server.max_message, dice))),
         one(Verb::Append(texts::text(server.max_append, dice))),
         vec![say(), say()],
         one(Verb::TalkingStick(Grant::Unnamed)),

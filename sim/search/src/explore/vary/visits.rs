@@ -201,6 +201,17 @@ fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut 
         // A draft may begin before the grant.
         steps.push(append(server, dice));
     }
+    if dice.one_in(5) {
+        let text = texts::text(server.max_message, dice);
+        steps.push(Step::Call(Verb::Speak(text)));
+        match dice.between(0, 5) {
+            0 => steps.push(Step::Call(Verb::Reset(grant(2, dice)))),
+            1 => steps.push(Step::Call(Verb::TalkingStick(grant(2, dice)))),
+            2 => {}
+            _ => steps.push(awaited("stick.granted")),
+        }
+        return;
+    }
     steps.push(Step::Call(Verb::TalkingStick(grant(12, dice))));
     if dice.one_in(6) {
         steps.extend([think(dice), Step::Call(Verb::Reset(grant(2, dice)))]);

@@ -38,7 +38,9 @@ fn what_nobody_can_be_refused_survives_a_failed_append() {
 
 #[test]
 fn what_reads_imply_does_not_grow_while_appends_fail() {
-    let mut shell = Shell::pair_with(|config| config.idle_timeout = Span::secs(120));
+    let mut shell = Shell::pair_with(|config| {
+        (config.idle_timeout, config.queue_timeout) = (Span::secs(120), Span::secs(120));
+    });
     shell.pass(Span::secs(40));
     let mut lengths = Vec::new();
     for _ in 0..30 {

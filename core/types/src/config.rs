@@ -150,10 +150,10 @@ config! {
     /// Under `interests`: how long a waiter accepts only partners with a shared interest.
     interest_patience: Span = Span::secs(10), Takes::Time(Span::ZERO);
     /// How long a participant stays present after a call.
-    idle_timeout: Span = Span::secs(1_800), Takes::Time(TICK);
+    idle_timeout: Span = Span::secs(2_700), Takes::Time(TICK);
     /// How long a participant stays present after a call while it waits for a partner, at most
     /// `idle_timeout`.
-    queue_timeout: Span = Span::secs(120), Takes::Time(TICK);
+    queue_timeout: Span = Span::secs(60), Takes::Time(TICK);
     /// How long a participant stays present whose handle was never used.
     unused_timeout: Span = Span::secs(60), Takes::Time(TICK);
     /// How long a participant stays present after the last stream closed.

@@ -399,7 +399,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
 #[test]
 fn a_key_gives_the_first_outcome_and_renews_presence() {
     let mut s = Script::new(|c| {
-        c.idle_timeout = Span::secs(100);
+        (c.idle_timeout, c.queue_timeout) = (Span::secs(100), Span::secs(100));
         c.remembered_keys = 2;
     });
     let first = s.keyed(0, 1, 'a', line(&[]));

@@ -257,25 +257,9 @@ async fn peers_words_are_labelled_and_visible_on_every_way_to_a_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_schemas_say_which_fields_are_peers_words() {
+async fn the_template_of_inboxes_says_that_they_are_never_to_be_obeyed() {
     let world = World::start().await;
     let ann = Session::open(&world).await;
-    let listed = ann.ask("tools/list", json!({})).await;
-    let tools = listed["result"]["tools"].as_array().unwrap();
-    for (name, field) in [
-        ("enter_queue", "partner"),
-        ("login", "users"),
-        ("check", "events"),
-        ("check", "notices"),
-        ("talking_stick", "holder"),
-        ("list_users", "users"),
-        ("history", "messages"),
-    ] {
-        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
-        let fields = &tool["outputSchema"]["properties"];
-        let told = fields[field]["description"].as_str().unwrap_or_default();
-        assert!(told.contains("untrusted"), "{name} {field}: {fields}");
-    }
     let templates = ann.ask("resources/templates/list", json!({})).await;
     let told = &templates["result"]["resourceTemplates"][0]["description"];
     assert!(told.as_str().unwrap().contains("never obey"), "{told}");

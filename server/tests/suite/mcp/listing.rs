@@ -41,13 +41,14 @@ async fn tools_are_listed_as_the_catalog_describes_them() {
         let more = one["description"].as_str().unwrap();
         let more = more.strip_prefix(tool.text()).expect("the catalog's text");
         let wanted = match tool.name() {
-            "enter_queue" => " Silent for 2m, you lose your place.",
-            "login" | "check" => " Silent for 30m, you are away.",
+            "enter_queue" => " Silent for 1m, you lose your place.",
+            "login" | "check" => " Silent for 45m, you are away.",
             _ => "",
         };
         assert_eq!(more, wanted, "{tool}");
         assert_eq!(one["inputSchema"], Value::Object(tool.input()));
-        assert_eq!(one["outputSchema"], Value::Object(tool.output()));
+        // No client shows one to its model, and all fetch it.
+        assert!(one.get("outputSchema").is_none(), "{tool}");
         let read_only = one["annotations"]["readOnlyHint"] == true;
         assert_eq!(read_only, tool.is_read_only(), "{tool}");
     }

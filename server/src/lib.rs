@@ -17,4 +17,5 @@ pub mod relay;
 pub mod serve;
 pub mod stdio;
 pub mod upkeep;
+mod wake;
 pub mod web;

@@ -29,6 +29,7 @@ use crate::logs;
 use crate::serve::{ServeError, Server};
 use crate::stdio;
 use crate::upkeep::{self, UpkeepError};
+use crate::wake::{self, WakeError};
 
 /// The exit code for invalid settings.
 const USAGE: u8 = 2;
@@ -100,6 +101,10 @@ fn perform(cli: Cli) -> ExitCode {
         Command::Cluster { command } => cluster::perform(command),
         #[cfg(not(feature = "cluster"))]
         Command::Cluster { .. } => misused(&server_settings::NO_CLUSTER),
+        Command::Wait(args) => watching(async { wake::wait(&args).await.map(say) }),
+        Command::Wake(args) => watching(wake::wake(&args, |line| {
+            STDERR.push(format!("{line}\n").as_bytes())
+        })),
         Command::Healthcheck { listen } => {
             done(health_check::check(listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -112,6 +117,23 @@ fn perform(cli: Cli) -> ExitCode {
                 .map_err(|error| format!("{}: {}", folder.display(), reason(&error))),
         ),
     }
+}
+
+/// Runs what watches an inbox.
+fn watching(work: impl Future<Output = Result<(), WakeError>>) -> ExitCode {
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return done(Err(reason(&error))),
+    };
+    match runtime.block_on(work) {
+        Err(why @ WakeError::Misused(_)) => misused(&why),
+        ended => done(ended),
+    }
+}
+
+fn say(line: String) {
+    // Who closed standard output does not want to hear it.
+    let _ = writeln!(output(), "{line}");
 }
 
 /// The output of a command.

@@ -437,7 +437,7 @@ struct Pushes {
 
 /// What a stream is for, and by which secret it reads the inbox.
 #[derive(Clone, Debug)]
-enum FollowedInbox {
+pub(crate) enum FollowedInbox {
     /// The client calls as this participant, which is present while the stream is open. Its events go to
     /// a client that takes them.
     Own(Handle),

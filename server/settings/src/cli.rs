@@ -88,6 +88,10 @@ pub enum Command {
         #[command(subcommand)]
         command: ClusterCommand,
     },
+    /// Wait until something is for a participant, for scripts and hooks.
+    Wait(WaitArgs),
+    /// Run a command each time that something is for a participant.
+    Wake(WakeArgs),
     /// Ask a running server whether it takes calls: exit code 0 or 1.
     Healthcheck {
         /// The address on which it listens [default: 127.0.0.1:8894]
@@ -166,6 +170,44 @@ pub struct StdioArgs {
     /// The token for the server; better in TALKING_STICK_TOKEN
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
+}
+
+/// The arguments of `wait`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = include_str!("cli/wait.txt").trim_ascii_end())]
+pub struct WaitArgs {
+    /// The inbox: the inbox_uri that login returns, or its reader id
+    #[arg(value_name = "INBOX")]
+    pub inbox: String,
+    /// The server
+    #[arg(long, value_name = "SERVER", default_value = "http://127.0.0.1:8894")]
+    pub connect: String,
+    /// The token for the server; better in TALKING_STICK_TOKEN
+    #[arg(long, value_name = "TOKEN")]
+    pub token: Option<String>,
+    /// Say nothing of events up to this one
+    #[arg(long, value_name = "SEQ")]
+    pub after: Option<u64>,
+    /// The longest time to wait: then the exit code is 1
+    #[arg(long, value_name = "TIME", value_parser = Span::parse)]
+    pub within: Option<Span>,
+}
+
+/// The arguments of `wake`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = include_str!("cli/wake.txt").trim_ascii_end())]
+pub struct WakeArgs {
+    #[command(flatten)]
+    pub wait: WaitArgs,
+    /// The command, with {text} in the place of what it shall say
+    #[arg(long, value_name = "COMMAND")]
+    pub run: String,
+    /// The file that keeps the place of which the agent was last told
+    #[arg(long, value_name = "FILE")]
+    pub mark: PathBuf,
+    /// The most runs in an hour
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub per_hour: usize,
 }
 
 /// The arguments of `demo`.

@@ -130,11 +130,16 @@ pub enum ServerKind {
 
 impl UpstreamError {
     /// Whether the server refused the request, and would refuse it again.
-    pub(super) fn is_final(&self) -> bool {
+    pub(crate) fn is_final(&self) -> bool {
         const FOR_NOW: [StatusCode; 2] =
             [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
-        matches!(self, Self::HttpError { status, .. }
-            if (status.is_redirection() || status.is_client_error()) && !FOR_NOW.contains(status))
+        match self {
+            Self::HttpError { status, .. } => {
+                (status.is_redirection() || status.is_client_error()) && !FOR_NOW.contains(status)
+            }
+            Self::Rpc(error) => error.code != ErrorCode::INTERNAL_ERROR,
+            Self::Unreachable(_) | Self::Failed(_) => false,
+        }
     }
 }
 
@@ -337,12 +342,24 @@ impl Upstream {
         })
     }
 
+    /// The unread events of an inbox, read at this address of it.
+    ///
+    /// # Errors
+    /// As of any request.
+    pub(crate) async fn inbox(&self, uri: &str) -> Result<Value, UpstreamError> {
+        let read = self
+            .ask(("resources/read", Some(uri)), json!({ "uri": uri }), None)
+            .await?;
+        let text = read["contents"][0]["text"].as_str().unwrap_or_default();
+        parse(text.as_bytes()).map_err(|why| self.strange(&why))
+    }
+
     /// Opens the event stream of an inbox, after `after` or from its end: by the handle of its
     /// participant, which is present while the stream is open, otherwise by the reader id.
     ///
     /// # Errors
     /// The server is not reachable, or refuses.
-    pub(super) async fn events(
+    pub(crate) async fn events(
         &self,
         what: &FollowedInbox,
         after: Option<&str>,

@@ -7,3 +7,4 @@ pub(crate) mod program;
 mod realms;
 mod stopping;
 mod tokens;
+mod wake;

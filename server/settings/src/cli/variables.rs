@@ -20,7 +20,19 @@ const OF_BUILD: &str = "TALKING_STICK_COMMIT";
 const COLUMN: usize = 39;
 
 /// The flags that no variable gives: each is about one call of the program.
-const WITHOUT: [&str; 6] = ["accept_loss", "dry_run", "from", "json", "once", "pace"];
+const WITHOUT: [&str; 11] = [
+    "accept_loss",
+    "after",
+    "dry_run",
+    "from",
+    "json",
+    "mark",
+    "once",
+    "pace",
+    "per_hour",
+    "run",
+    "within",
+];
 
 /// A flag and its variable.
 type Variable = (String, String);

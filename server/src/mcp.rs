@@ -18,6 +18,7 @@ pub(crate) mod listing;
 mod replies;
 mod session;
 mod sessions;
+pub(crate) mod skill;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -19,9 +19,9 @@ use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    ListToolsResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
-    UnsubscribeRequestParams,
+    GetSkillRequestParams, GetSkillResult, ListSkillsResult, ListToolsResult,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, SubscriptionContext, SubscriptionSink};
 use serde::de::DeserializeOwned;
@@ -37,6 +37,8 @@ use tokio_util::sync::CancellationToken;
 use crate::mcp::listing::{
     self, Context, MAX_FOLLOWED, PUSHED, Paged, Reply, Templates, takes_events,
 };
+
+use crate::mcp::skill;
 
 use upstream::ClientProgress;
 pub use upstream::{ServerKind, Upstream, UpstreamError};
@@ -361,11 +363,22 @@ impl ServerHandler for Relay {
         Ok(listing::templates())
     }
 
+    async fn list_skills(&self, _: Paged, _: Context) -> Reply<ListSkillsResult> {
+        Ok(skill::list())
+    }
+
+    async fn get_skill(&self, request: GetSkillRequestParams, _: Context) -> Reply<GetSkillResult> {
+        skill::get(&request.uri)
+    }
+
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
         _: Context,
     ) -> Reply<ReadResourceResponse> {
+        if let Some(file) = skill::read(&request.uri) {
+            return Ok(file.into());
+        }
         let params = json!({ "uri": request.uri });
         let asked = ("resources/read", Some(&*request.uri));
         let result = self.pushes.upstream.ask(asked, params, None).await;

@@ -9,10 +9,10 @@ use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, Extensions, ListResourcesResult, ListToolsResult,
-    ProgressNotificationParam, ProgressToken, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as Listed,
-    UnsubscribeRequestParams,
+    CustomResult, ErrorCode, ErrorData, Extensions, GetSkillRequestParams, GetSkillResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, SubscriptionContext};
 use rmcp::transport::streamable_http_server::session::local::{
@@ -32,6 +32,7 @@ use super::McpOptions;
 use super::listener::{Follows, Listener, Sink};
 use super::listing::{self, Context, MAX_FOLLOWED, Paged, Reply, Templates};
 use super::session::{Connection, Session};
+use super::skill;
 use crate::guard::caller;
 use crate::http::HANDLE_HEADER;
 
@@ -218,7 +219,16 @@ impl ServerHandler for Chat {
             .iter()
             .map(|handle| self.service.secrets().reader_of(handle));
         let inboxes = readers.map(|reader| listing::listed_inbox(&reader));
-        Ok(ListResourcesResult::with_all_items(inboxes.collect()))
+        let all = inboxes.chain([skill::listed()]);
+        Ok(ListResourcesResult::with_all_items(all.collect()))
+    }
+
+    async fn list_skills(&self, _: Paged, _: Context) -> Reply<ListSkillsResult> {
+        Ok(skill::list())
+    }
+
+    async fn get_skill(&self, request: GetSkillRequestParams, _: Context) -> Reply<GetSkillResult> {
+        skill::get(&request.uri)
     }
 
     async fn list_resource_templates(&self, _: Paged, _: Context) -> Reply<Templates> {
@@ -230,6 +240,9 @@ impl ServerHandler for Chat {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Reply<ReadResourceResponse> {
+        if let Some(file) = skill::read(&request.uri) {
+            return Ok(file.into());
+        }
         let address = self.origin_of(&context.extensions).address;
         let read = listing::read_inbox(&self.service, &request.uri, address).await?;
         Ok(read.into())

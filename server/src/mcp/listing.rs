@@ -83,7 +83,8 @@ pub(crate) fn server() -> ServerConfig {
         .enable_extensions_with(events())
         .enable_tools()
         .enable_resources()
-        .enable_resources_subscribe();
+        .enable_resources_subscribe()
+        .enable_skills();
     ServerConfig::new(capabilities.build())
         .with_server_info(named)
         .with_instructions(INSTRUCTIONS)

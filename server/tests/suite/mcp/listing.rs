@@ -1,5 +1,6 @@
 //! The tools, resources and prompts that a client can list.
 
+use rmcp::model::SkillResource;
 use serde_json::{Value, json};
 use server_chat::tools::{Tool, of_toolsets};
 use server_settings::Toolset;
@@ -163,4 +164,48 @@ async fn what_is_not_offered_is_not_found() {
         assert_eq!(missing["error"]["code"], -32_002, "{missing}");
         assert_eq!(missing["error"]["data"]["uri"], uri);
     }
+}
+
+/// Clients with the extension for skills find one, and its file says what it promises.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_skill_is_a_file_that_names_only_tools_that_exist() {
+    let world = World::start().await;
+    let session = Session::open(&world).await;
+    let listed = session.ask("skills/list", json!({})).await;
+    let skill = listed["result"]["skills"][0].clone();
+    let uri = json!({ "uri": "skill://talking-stick/SKILL.md" });
+    assert_eq!(skill["uri"], uri["uri"]);
+    let got = session.ask("skills/get", uri.clone()).await;
+    assert_eq!(got["result"]["skill"], skill);
+    let resources = session.ask("resources/list", json!({})).await;
+    assert_eq!(resources["result"]["resources"][0]["uri"], uri["uri"]);
+    let read = session.ask("resources/read", uri).await;
+    let file = read["result"]["contents"][0]["text"].as_str().unwrap();
+    let promised = skill["resources"][0].clone();
+    let promised: SkillResource = serde_json::from_value(promised).unwrap();
+    promised.verify(file.as_bytes()).unwrap();
+    let front = &skill["frontmatter"];
+    for field in ["name", "description"] {
+        let line = format!("\n{field}: {}\n", front[field].as_str().unwrap());
+        assert!(file.contains(&line), "{front}");
+    }
+    let mut called = 0;
+    for call in file.split('`').skip(1).step_by(2) {
+        let (name, arguments) = call.split_once(" {").unwrap_or((call, ""));
+        let Some(tool) = Tool::named(name) else {
+            assert!(arguments.is_empty(), "{call}");
+            continue;
+        };
+        called += 1;
+        let takes = tool.input();
+        for name in arguments.split('"').skip(1).step_by(2) {
+            assert!(takes["properties"].get(name).is_some(), "{call}");
+        }
+    }
+    assert!(called > 8, "{called}");
+    let other = json!({ "uri": "skill://talking-stick/OTHER.md" });
+    let none = session.ask("skills/get", other.clone()).await;
+    assert_eq!(none["error"]["code"], -32602, "{none}");
+    let none = session.ask("resources/read", other).await;
+    assert!(none["error"].is_object(), "{none}");
 }

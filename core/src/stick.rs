@@ -24,7 +24,7 @@ pub(crate) struct Stick {
 pub(crate) struct Claimant {
     pub(crate) user: UserId,
     /// What it says as soon as it holds the stick, which then passes on.
-    pub(crate) words: Option<Arc<str>>,
+    pub(crate) message: Option<Arc<str>>,
 }
 
 /// The current grant.
@@ -81,18 +81,21 @@ impl Stick {
         if let Some(place) = self.place(user) {
             return Claim::Unchanged(place);
         }
-        self.line.push_back(Claimant { user, words: None });
+        self.line.push_back(Claimant {
+            user,
+            message: None,
+        });
         if self.grant_next(now, lease).is_some() {
             return Claim::Granted;
         }
         Claim::Queued(u32::try_from(self.line.len()).unwrap_or(u32::MAX))
     }
 
-    /// Leaves words with the claim of `user`, in place of earlier ones. Returns whether it has a claim.
-    pub(crate) fn leave_words(&mut self, user: UserId, words: &Arc<str>) -> bool {
+    /// Leaves a message with the claim of `user`, in place of an earlier one. Returns whether it has a claim.
+    pub(crate) fn leave_message(&mut self, user: UserId, message: &Arc<str>) -> bool {
         let claim = self.line.iter_mut().find(|waiting| waiting.user == user);
         claim.is_some_and(|claim| {
-            claim.words = Some(Arc::clone(words));
+            claim.message = Some(Arc::clone(message));
             true
         })
     }
@@ -221,7 +224,7 @@ mod tests {
             let mut stick = stick.clone();
             stick.line.push_back(Claimant {
                 user: twice,
-                words: None,
+                message: None,
             });
             assert!(stick.validate(|_| true).is_err());
         }

@@ -50,13 +50,13 @@ impl Hub {
     }
 
     /// Says the text at once, with the stick where the room has one, and passes the stick on. A caller that
-    /// has to wait for the stick leaves the text with its claim.
+    /// has to wait for the stick leaves it with its claim.
     pub(super) fn speak(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
         refuse_if(self.is_muted(user), Reject::Muted)?;
         self.check_text(text)?;
         self.claim(user, room);
         let stick = self.room_mut(room).stick_mut();
-        if stick.is_some_and(|stick| stick.leave_words(user, text)) {
+        if stick.is_some_and(|stick| stick.leave_message(user, text)) {
             return self.stick_reply(user, room);
         }
         let reply = self.say(user, room, Arc::clone(text));
@@ -123,16 +123,16 @@ impl Hub {
         }
     }
 
-    /// Grants a free stick to the first in line. One that left its words speaks, and the next follows.
+    /// Grants a free stick to the first in line. One that left a message says it, and the next follows.
     fn grant_next(&mut self, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
         while let Some(stick) = self.room_mut(room).stick_mut()
-            && let Some(Claimant { user, words }) = stick.grant_next(now, lease)
+            && let Some(Claimant { user, message }) = stick.grant_next(now, lease)
         {
             let epoch = stick.epoch;
             self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
-            let Some(text) = words else { return };
+            let Some(text) = message else { return };
             self.say(user, room, text);
             if let Some(stick) = self.room_mut(room).stick_mut() {
                 stick.give_up(user);

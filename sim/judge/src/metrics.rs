@@ -372,7 +372,7 @@ impl Metrics {
                 }
                 if op.kind() == OpKind::Speak {
                     // It is tried when its turn comes.
-                    waits.words_wait_in = Some(*room);
+                    waits.message_waits_in = Some(*room);
                     self.counts.attempted -= 1;
                 } else if *place == 0 {
                     self.granted(record, *room, *epoch);
@@ -498,7 +498,7 @@ impl Metrics {
             }
             Body::StickGranted { user, epoch, .. } if mine(user) => {
                 // The message follows its grant.
-                if waits.words_wait_in.take_if(|of| *of == room).is_some() {
+                if waits.message_waits_in.take_if(|of| *of == room).is_some() {
                     self.counts.attempted += 1;
                     self.counts.accepted += 1;
                     self.sent(room, event.room_seq.0 + 1, (record.agent, event.at));

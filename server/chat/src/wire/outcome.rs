@@ -136,7 +136,7 @@ impl CallOutcome {
         }
     }
 
-    /// Whether words of the caller that waited for the stick of this room were said meanwhile: it released a
+    /// Whether a message of the caller that waited for the stick of this room was said meanwhile: it released a
     /// grant that is later than the one for whose end it waited.
     pub(crate) fn has_spoken(&self, room: RoomId, waited_for: Epoch) -> bool {
         let Some(Answer::Page { page, .. }) = &self.heard else {

@@ -355,7 +355,7 @@ pub(super) struct Waits {
     /// Whether the open claim was counted as asking.
     pub(super) asked: bool,
     /// The room for whose stick a message waits.
-    pub(super) words_wait_in: Option<Room>,
+    pub(super) message_waits_in: Option<Room>,
     /// Waits in the queue, and for a stick, that ended in a match or a grant.
     pub(super) queue: Waited,
     pub(super) stick: Waited,

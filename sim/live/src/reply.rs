@@ -139,18 +139,21 @@ impl Reader<'_> {
         }))
     }
 
+    /// The message in the room of the answer, or in the one of its call.
+    fn sent(&self, asked: Option<Room>, json: &ReplyJson) -> Option<Reply> {
+        let room = json.room_id.as_deref().map(|id| self.names.room(id));
+        Some(Reply::Sent {
+            room: room.or(asked)?,
+            room_seq: json.room_seq?,
+            at: self.time(&json.timestamp),
+            turns_left: json.turns_left,
+        })
+    }
+
     fn reply_to(&self, command: &Command, json: &ReplyJson) -> Option<Reply> {
         let user = || json.user_id.as_deref().map(|id| self.names.user(id));
         let is_matched = json.status.as_deref() == Some("matched");
         let room = || json.room_id.as_deref().map(|id| self.names.room(id));
-        let sent = |asked: &Option<Room>| {
-            Some(Reply::Sent {
-                room: room().or(*asked)?,
-                room_seq: json.room_seq?,
-                at: self.time(&json.timestamp),
-                turns_left: json.turns_left,
-            })
-        };
         Some(match command {
             Command::EnterQueue { .. } if is_matched => Reply::Matched {
                 user: user()?,
@@ -174,9 +177,11 @@ impl Reader<'_> {
                 room: room()?,
             },
             Command::SendMessage { room: asked, .. } | Command::Push { room: asked, .. } => {
-                sent(asked)?
+                self.sent(*asked, json)?
             }
-            Command::Speak { room: asked, .. } if json.place.is_none() => sent(asked)?,
+            Command::Speak { room: asked, .. } if json.place.is_none() => {
+                self.sent(*asked, json)?
+            }
             Command::LeaveChat { .. } => Reply::LeftChat,
             Command::TalkingStick { room: asked, .. } | Command::Speak { room: asked, .. } => {
                 let holder = self.who(&json.holder);

@@ -68,7 +68,7 @@ pub enum AnswerFacts {
     /// `enter_queue`: the number of waiters.
     Queue(usize),
     /// `login`: the room's members, and its last messages, oldest first.
-    Joined(Vec<MemberView>, Vec<Arc<Event>>),
+    Joined(Box<(Vec<MemberView>, Vec<Arc<Event>>)>),
     /// A message in a named room: no other member is present.
     Alone,
     /// `talking_stick`: the holder, and the caller's draft in that room.
@@ -189,8 +189,7 @@ fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
         Reply::LoggedIn { room, .. } => {
             let user = find(view, reader).filter(|user| hub.rooms_of(*user).contains(room));
             let joined = user.map(|user| (hub.read_members(*room), last_said(view, user, *room)));
-            let (members, messages) = joined.unwrap_or_default();
-            AnswerFacts::Joined(members, messages)
+            AnswerFacts::Joined(Box::new(joined.unwrap_or_default()))
         }
         Reply::Sent { room, .. } if hub.room_name(*room).is_some() => {
             let user = find(view, reader);

@@ -252,21 +252,22 @@ pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<As
 }
 
 pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Ask {
-    Ask::Read(Read::Check {
+    Ask::Read(check_of(after, wait, max))
+}
+
+fn check_of(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Read {
+    Read::Check {
         after,
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
         max: page(max.unwrap_or(MAX_PAGE)),
-    })
+    }
 }
 
 /// Without a wait, nothing is read.
 pub(super) fn speak(speak: Command, after: Option<Seq>, wait: Option<u64>) -> Ask {
-    match check(after, wait, None) {
-        Ask::Read(Read::Check {
-            wait: Span::ZERO, ..
-        }) => Ask::Command(speak),
-        Ask::Read(check) => Ask::Then(speak, check),
-        other => other,
+    match wait {
+        Some(0) => Ask::Command(speak),
+        Some(_) | None => Ask::Then(speak, check_of(after, wait, None)),
     }
 }
 

@@ -122,8 +122,8 @@ impl CallOutcome {
 
     /// The members of the room that the caller joined, and its last messages.
     pub(crate) fn joined(&self) -> (&[MemberView], &[Arc<Event>]) {
-        if let AnswerFacts::Joined(members, messages) = &self.context.more {
-            return (members, messages);
+        if let AnswerFacts::Joined(joined) = &self.context.more {
+            return (&joined.0, &joined.1);
         }
         (&[], &[])
     }
@@ -176,15 +176,7 @@ impl CallOutcome {
                 map.serialize_entry("partner", &User::from(&**partner))
             }
             Reply::LeftQueue { left } => map.serialize_entry("left", &(*left == WasWaiting::Yes)),
-            Reply::LoggedIn { room, .. } => {
-                self.write_credentials(map)?;
-                map.serialize_entry("room_id", room)?;
-                map.serialize_entry("room", self.room_name(*room))?;
-                let (members, messages) = self.joined();
-                self.write_members(members, map)?;
-                let messages = past(messages, self.reads(), false);
-                optional(map, "messages", (!messages.is_empty()).then_some(messages))
-            }
+            Reply::LoggedIn { room, .. } => self.write_login(*room, map),
             Reply::Sent {
                 room,
                 room_seq,
@@ -227,6 +219,16 @@ impl CallOutcome {
             } => self.write_break(*kind, *flavour, (*stress, *boss_alert), map),
             Reply::LeftChat | Reply::Done | Reply::Lifted { .. } => success(map),
         }
+    }
+
+    fn write_login<M: SerializeMap>(&self, room: RoomId, map: &mut M) -> Result<(), M::Error> {
+        self.write_credentials(map)?;
+        map.serialize_entry("room_id", &room)?;
+        map.serialize_entry("room", self.room_name(room))?;
+        let (members, messages) = self.joined();
+        self.write_members(members, map)?;
+        let messages = past(messages, self.reads(), false);
+        optional(map, "messages", (!messages.is_empty()).then_some(messages))
     }
 
     fn write_stick<M: SerializeMap>(

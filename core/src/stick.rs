@@ -3,7 +3,7 @@
 //! Floor control in the field's terms: claims are granted in order. A grant has a lease and a
 //! number (its epoch), and ends by release or expiry. A message with a stale epoch is refused.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use chat_types::{Epoch, Span, Time, UserId};
@@ -16,15 +16,10 @@ pub(crate) struct Stick {
     pub(crate) epoch: Epoch,
     pub(crate) holder: Option<Holder>,
     /// The claimants in order. The holder is not among them, and no member is listed twice.
-    pub(crate) line: VecDeque<Claimant>,
-}
-
-/// One that waits for the stick.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Claimant {
-    pub(crate) user: UserId,
-    /// What it says as soon as it holds the stick, which then passes on.
-    pub(crate) message: Option<Arc<str>>,
+    pub(crate) line: VecDeque<UserId>,
+    /// What claimants say as soon as they hold the stick, which then passes on. Few have a message, and the
+    /// line is searched for each call.
+    messages: BTreeMap<UserId, Arc<str>>,
 }
 
 /// The current grant.
@@ -72,7 +67,7 @@ impl Stick {
         if self.holds(user) {
             return Some(0);
         }
-        let behind = self.line.iter().position(|waiting| waiting.user == user)?;
+        let behind = self.line.iter().position(|waiting| *waiting == user)?;
         u32::try_from(behind + 1).ok()
     }
 
@@ -81,10 +76,7 @@ impl Stick {
         if let Some(place) = self.place(user) {
             return Claim::Unchanged(place);
         }
-        self.line.push_back(Claimant {
-            user,
-            message: None,
-        });
+        self.line.push_back(user);
         if self.grant_next(now, lease).is_some() {
             return Claim::Granted;
         }
@@ -93,25 +85,29 @@ impl Stick {
 
     /// Leaves a message with the claim of `user`, in place of an earlier one. Returns whether it has a claim.
     pub(crate) fn leave_message(&mut self, user: UserId, message: &Arc<str>) -> bool {
-        let claim = self.line.iter_mut().find(|waiting| waiting.user == user);
-        claim.is_some_and(|claim| {
-            claim.message = Some(Arc::clone(message));
-            true
-        })
+        let waits = self.line.contains(&user);
+        if waits {
+            self.messages.insert(user, Arc::clone(message));
+        }
+        waits
     }
 
-    /// Grants a free stick to the first in line.
-    pub(crate) fn grant_next(&mut self, now: Time, lease: Span) -> Option<Claimant> {
+    /// Grants a free stick to the first in line, and returns it with the message that waited for this.
+    pub(crate) fn grant_next(
+        &mut self,
+        now: Time,
+        lease: Span,
+    ) -> Option<(UserId, Option<Arc<str>>)> {
         if self.holder.is_some() {
             return None;
         }
-        let claimant = self.line.pop_front()?;
+        let user = self.line.pop_front()?;
         self.epoch = self.epoch.next();
         self.holder = Some(Holder {
-            user: claimant.user,
+            user,
             lease_until: now + lease,
         });
-        Some(claimant)
+        Some((user, self.messages.remove(&user)))
     }
 
     /// Ends the grant or the claim of `user`.
@@ -121,7 +117,8 @@ impl Stick {
             return GivenUp::Released(self.epoch);
         }
         let before = self.line.len();
-        self.line.retain(|waiting| waiting.user != user);
+        self.line.retain(|waiting| *waiting != user);
+        self.messages.remove(&user);
         if self.line.len() < before {
             GivenUp::Withdrawn
         } else {
@@ -152,11 +149,14 @@ impl Stick {
     /// Checks the invariants.
     pub(crate) fn validate(&self, is_member: impl Fn(UserId) -> bool) -> Result<(), String> {
         let mut seen: Vec<UserId> = self.holder.iter().map(|holder| holder.user).collect();
-        seen.extend(self.line.iter().map(|waiting| waiting.user));
+        seen.extend(&self.line);
         if let Some(stranger) = seen.iter().find(|user| !is_member(**user)) {
             return Err(format!(
                 "{stranger} holds or awaits the stick of a room it is not in"
             ));
+        }
+        if !self.messages.keys().all(|user| self.line.contains(user)) {
+            return Err("a message waits for the stick without a claim".into());
         }
         if self.holder.is_none() && !self.line.is_empty() {
             return Err("the stick is free, and a member waits for it".into());
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(stick.expire(Time(3_999_999)), None);
         assert_eq!(stick.expire(Time(4_000_000)), Some(ANN));
         let granted = stick.grant_next(Time(4_000_000), LEASE);
-        assert_eq!(granted.map(|claimant| claimant.user), Some(BEN));
+        assert_eq!(granted, Some((BEN, None)));
         assert_eq!(
             (stick.epoch, stick.lease_until()),
             (Epoch(2), Some(Time(8_000_000)))
@@ -222,10 +222,7 @@ mod tests {
         assert!(free.validate(|_| true).is_err());
         for twice in [ANN, BEN] {
             let mut stick = stick.clone();
-            stick.line.push_back(Claimant {
-                user: twice,
-                message: None,
-            });
+            stick.line.push_back(twice);
             assert!(stick.validate(|_| true).is_err());
         }
     }

@@ -73,12 +73,7 @@ impl Hub {
             lease_until: stick.and_then(crate::stick::Stick::lease_until),
             stick_line: stick.map_or(0, |stick| stick.line.len()),
             next_in_line: stick.map_or_else(Vec::new, |stick| {
-                stick
-                    .line
-                    .iter()
-                    .map(|claimant| claimant.user)
-                    .take(LINE_SHOWN)
-                    .collect()
+                stick.line.iter().take(LINE_SHOWN).copied().collect()
             }),
         })
     }

@@ -9,7 +9,7 @@ use super::deadlines::number_behind;
 use super::speech::check_grant;
 use crate::counters::ReleaseCause;
 use crate::reject::{Outcome, Reject, refuse_if};
-use crate::stick::{Claim, Claimant, GivenUp, Stick};
+use crate::stick::{Claim, GivenUp, Stick};
 use crate::timer::Timer;
 
 impl Hub {
@@ -127,7 +127,7 @@ impl Hub {
     fn grant_next(&mut self, room: RoomId) {
         let (now, lease) = (self.now, self.config.stick_lease);
         while let Some(stick) = self.room_mut(room).stick_mut()
-            && let Some(Claimant { user, message }) = stick.grant_next(now, lease)
+            && let Some((user, message)) = stick.grant_next(now, lease)
         {
             let epoch = stick.epoch;
             self.counters.count_move(now, StickMove::GrantedFromLine);

@@ -239,7 +239,7 @@ pub fn handle_all(hub: &mut Hub, mut at: Time, pace: Span, entries: &[Entry]) ->
     tally
 }
 
-/// Limits that no benchmark reaches.
+/// Limits that no benchmark reaches, and times that do not change with the defaults.
 fn config(matching: Matching, pace: Pace) -> Config {
     let config = Config {
         matching,
@@ -249,6 +249,8 @@ fn config(matching: Matching, pace: Pace) -> Config {
         max_participants: 2_000_000,
         max_queue: 2_000_000,
         interest_patience: EVER,
+        idle_timeout: Span::secs(1_800),
+        queue_timeout: Span::secs(120),
         ..Config::default()
     };
     match pace {

@@ -107,7 +107,15 @@ impl Stick {
             user,
             lease_until: now + lease,
         });
-        Some((user, self.messages.remove(&user)))
+        Some((user, self.take_message(user)))
+    }
+
+    /// Almost always there is none.
+    fn take_message(&mut self, user: UserId) -> Option<Arc<str>> {
+        match self.messages.is_empty() {
+            true => None,
+            false => self.messages.remove(&user),
+        }
     }
 
     /// Ends the grant or the claim of `user`.
@@ -118,7 +126,7 @@ impl Stick {
         }
         let before = self.line.len();
         self.line.retain(|waiting| *waiting != user);
-        self.messages.remove(&user);
+        self.take_message(user);
         if self.line.len() < before {
             GivenUp::Withdrawn
         } else {

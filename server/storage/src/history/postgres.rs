@@ -92,7 +92,8 @@ impl SharedHistory {
         let mut config: Config = url.with_password().parse().expect("it was checked");
         config.connect_timeout(CONNECT);
         config.application_name("talking-stick");
-        let (reach, reached) = watch::channel(None);
+        // Until the first attempt has an outcome, reads wait: the file may lack what the copy has.
+        let (reach, reached) = watch::channel(Some(Position(0)));
         let copier = Copier {
             config: config.clone(),
             options: options.clone(),
@@ -210,10 +211,10 @@ impl Copier {
             let Err(error) = session.await.unwrap_or(Err(panicked)) else {
                 return;
             };
-            self.reach.send_replace(None);
             if !std::mem::replace(&mut is_down, true) {
                 tracing::error!(%error, server = self.shown, "the history is not copied; it tries again");
             }
+            self.reach.send_replace(None);
             tokio::time::sleep(RETRY).await;
         }
     }

@@ -7,18 +7,17 @@
 //! told once more, and never too little.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use server_chat::identity::{INBOX_URI, ReaderId};
-use server_settings::cli::{WaitArgs, WakeArgs};
+use server_settings::cli::{InboxArgs, WaitArgs, WakeArgs};
 use server_settings::os_error::reason;
 use server_storage::private;
 use tokio::task::spawn_blocking;
@@ -32,13 +31,14 @@ const GATHERED: Duration = Duration::from_millis(100);
 /// The pause before a server that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// An agent that has not checked for so long after it was told is told once more.
+/// How long an agent has to call `check` before the command runs a second time.
 const AGAIN: Duration = Duration::from_secs(60);
 
-const HOUR: Duration = Duration::from_secs(3_600);
+/// The words of a mark.
+const ONCE: &str = "once";
+const TWICE: &str = "twice";
 
-/// The most pages of an inbox that are read at a time.
-const MAX_PAGES: usize = 20;
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Why a command ended without news.
 #[derive(Debug, thiserror::Error)]
@@ -50,45 +50,49 @@ pub(crate) enum WakeError {
     Server(#[from] UpstreamError),
     #[error("nothing came in time")]
     TimeRanOut,
-    #[error("{0}")]
-    Mark(String),
+    /// The file of the mark cannot be used.
+    #[error("{}: {why}", path.display())]
+    Mark { path: PathBuf, why: String },
 }
 
 /// The unread events that are for a participant: their number, and the place of the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct News {
-    count: usize,
+    others: u64,
     seq: u64,
+    /// The place of a grant that still lasts. One for a message that waited for it asks for nothing.
+    granted: Option<u64>,
 }
 
 impl fmt::Display for News {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, seq } = self;
+        let (count, seq) = (self.count(), self.seq());
         write!(f, "Talking Stick: {count} new (seq {seq}). Call check.")
     }
 }
 
 impl News {
-    /// Those among these events. A grant that ended already, such as one for a message that waited for it,
-    /// asks for nothing.
-    fn among<'a>(events: impl Iterator<Item = &'a Value>) -> Self {
-        let (mut news, mut granted) = (Self::default(), None);
-        for event in events {
-            let seq = event["seq"].as_u64();
-            let is_mine = event["user"]["you"] == true;
-            match event["type"].as_str().unwrap_or_default() {
-                "stick.granted" if is_mine => granted = seq,
-                "stick.released" | "stick.expired" if is_mine => granted = None,
-                kind if is_for_reader(kind) => {
-                    news.count += 1;
-                    news.seq = seq.unwrap_or(news.seq);
-                }
-                _ => {}
+    /// Takes the next event of the inbox.
+    fn add(&mut self, event: &Value) {
+        let seq = event["seq"].as_u64();
+        let is_mine = event["user"]["you"] == true;
+        match event["type"].as_str().unwrap_or_default() {
+            "stick.granted" if is_mine => self.granted = seq,
+            "stick.released" | "stick.expired" if is_mine => self.granted = None,
+            kind if is_for_reader(kind) => {
+                self.others += 1;
+                self.seq = seq.unwrap_or(self.seq);
             }
+            _ => {}
         }
-        news.count += usize::from(granted.is_some());
-        news.seq = news.seq.max(granted.unwrap_or_default());
-        news
+    }
+
+    fn count(&self) -> u64 {
+        self.others + u64::from(self.granted.is_some())
+    }
+
+    fn seq(&self) -> u64 {
+        self.seq.max(self.granted.unwrap_or_default())
     }
 }
 
@@ -113,7 +117,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    fn of(args: &WaitArgs) -> Result<Self, WakeError> {
+    fn of(args: &InboxArgs) -> Result<Self, WakeError> {
         let uri = match args.inbox.contains("://") {
             true => args.inbox.clone(),
             false => format!("{INBOX_URI}{}", args.inbox),
@@ -131,22 +135,23 @@ impl Inbox {
 
     /// What is unread and for the participant, and the place behind all that was read.
     async fn unread(&self) -> Result<(News, u64), UpstreamError> {
-        let mut events = Vec::new();
+        let (mut news, mut cursor) = (News::default(), 0);
         let mut uri = self.reader.inbox_uri();
-        let mut cursor = 0;
-        for _ in 0..MAX_PAGES {
-            let mut page = self.upstream.inbox(&uri).await?;
+        loop {
+            let page = self.upstream.inbox(&uri).await?;
+            page["events"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|event| news.add(event));
+            let before = cursor;
             cursor = page["cursor"].as_u64().unwrap_or(cursor);
-            if let Value::Array(shown) = page["events"].take() {
-                events.extend(shown);
-            }
-            if page["more"] != true {
-                break;
+            if page["more"] != true || cursor <= before {
+                self.was_read.set(true);
+                return Ok((news, cursor));
             }
             uri = format!("{}?after={cursor}", self.reader.inbox_uri());
         }
-        self.was_read.set(true);
-        Ok((News::among(events.iter()), cursor))
     }
 
     /// Waits until something that may be for the participant comes behind this place. A stream that ends is
@@ -174,12 +179,12 @@ impl Inbox {
         loop {
             let looked = async {
                 let (news, cursor) = self.unread().await?;
-                if news.count > 0
-                    && (news.seq > mark || again.is_some_and(|at| at <= Instant::now()))
+                if news.count() > 0
+                    && (news.seq() > mark || again.is_some_and(|at| at <= Instant::now()))
                 {
                     return Ok::<_, UpstreamError>(Some(news));
                 }
-                let again = again.filter(|_| news.count > 0);
+                let again = again.filter(|_| news.count() > 0);
                 tokio::select! {
                     rung = self.rings(cursor) => rung?,
                     () = until(again) => {}
@@ -214,7 +219,7 @@ async fn until(at: Option<Instant>) {
 /// # Errors
 /// The inbox cannot be read, or nothing came in time.
 pub(crate) async fn wait(args: &WaitArgs) -> Result<String, WakeError> {
-    let inbox = Inbox::of(args)?;
+    let inbox = Inbox::of(&args.inbox)?;
     let came = inbox.news(args.after.unwrap_or_default(), None);
     let came = match args.within {
         Some(within) => timeout(Duration::from_micros(within.0), came)
@@ -231,22 +236,20 @@ pub(crate) async fn wait(args: &WaitArgs) -> Result<String, WakeError> {
 /// # Errors
 /// The inbox cannot be read, or the mark not be kept.
 pub(crate) async fn wake(args: &WakeArgs, mut told: impl FnMut(&str)) -> Result<(), WakeError> {
-    let inbox = Inbox::of(&args.wait)?;
-    let (_alone, mut mark) = Mark::open(&args.mark)?;
-    let mut again = (!mark.is_repeated).then(|| Instant::now() + AGAIN);
-    let mut knocks = VecDeque::new();
+    let inbox = Inbox::of(&args.inbox)?;
+    let unusable = |error| WakeError::Mark {
+        path: args.mark.clone(),
+        why: reason(&error),
+    };
+    let (_alone, mut mark) = mark_in(&args.mark)?;
+    let once_more = |mark: &Mark| (!mark.is_repeated).then(|| Instant::now() + AGAIN);
+    let mut again = once_more(&mark);
+    let mut knocks = Vec::new();
     loop {
         let news = inbox.news(mark.seq, again).await?;
-        while knocks
-            .front()
-            .is_some_and(|at: &Instant| at.elapsed() >= HOUR)
-        {
-            knocks.pop_front();
-        }
-        if let Some(first) = knocks
-            .front()
-            .filter(|_| knocks.len() >= args.per_hour.max(1))
-        {
+        knocks.retain(|at: &Instant| at.elapsed() < HOUR);
+        let is_limited = knocks.len() >= usize::from(args.per_hour);
+        if let Some(first) = knocks.first().filter(|_| is_limited) {
             told(&format!(
                 "the limit of {} an hour is reached: the next one waits",
                 args.per_hour
@@ -255,18 +258,18 @@ pub(crate) async fn wake(args: &WakeArgs, mut told: impl FnMut(&str)) -> Result<
             // It may have been read meanwhile.
             continue;
         }
-        knocks.push_back(Instant::now());
+        knocks.push(Instant::now());
         let text = news.to_string();
         told(&text);
         if let Err(why) = run(&args.run, &text).await {
             told(&why);
         }
         mark = Mark {
-            is_repeated: news.seq <= mark.seq,
-            seq: news.seq,
+            is_repeated: news.seq() <= mark.seq,
+            seq: news.seq(),
         };
-        mark.write(&args.mark)?;
-        again = (!mark.is_repeated).then(|| Instant::now() + AGAIN);
+        again = once_more(&mark);
+        private::replace(&args.mark, mark.to_string().as_bytes()).map_err(unusable)?;
     }
 }
 
@@ -284,66 +287,59 @@ async fn run(command: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// The last place of which an agent was told, and whether it was told twice.
+/// The last place of which an agent was told, and whether it was told twice. In its file: `17 once`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Mark {
     seq: u64,
     is_repeated: bool,
 }
 
-impl Mark {
-    /// The mark in this file, and a lock: one waker at a time uses it.
-    fn open(path: &Path) -> Result<(File, Self), WakeError> {
-        let wrong =
-            |error: io::Error| WakeError::Mark(format!("{}: {}", path.display(), reason(&error)));
-        let mut options = File::options();
-        let lock = private::open(
-            &path.with_added_extension("lock"),
-            options.write(true).create(true),
-        );
-        let lock = lock.map_err(wrong)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let told = format!(
-                    "{} is in use by another `wake`: stop that one first",
-                    path.display()
-                );
-                return Err(WakeError::Mark(told));
-            }
-            Err(TryLockError::Error(error)) => return Err(wrong(error)),
-        }
-        let mark = match private::read(path) {
-            Ok(bytes) => Self::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
-                WakeError::Mark(format!(
-                    "{} is no mark: remove it, and unread events are told again",
-                    path.display()
-                ))
-            })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::default(),
-            Err(error) => return Err(wrong(error)),
-        };
-        Ok((lock, mark))
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let times = if self.is_repeated { TWICE } else { ONCE };
+        writeln!(f, "{} {times}", self.seq)
     }
+}
 
+impl Mark {
     fn parse(text: &str) -> Option<Self> {
         let (seq, times) = text.trim_end().split_once(' ')?;
-        let is_repeated = match times {
-            "once" => false,
-            "twice" => true,
-            _ => return None,
-        };
+        [ONCE, TWICE].contains(&times).then_some(())?;
         Some(Self {
             seq: seq.parse().ok()?,
-            is_repeated,
+            is_repeated: times == TWICE,
         })
     }
+}
 
-    fn write(self, path: &Path) -> Result<(), WakeError> {
-        let times = if self.is_repeated { "twice" } else { "once" };
-        let written = private::replace(path, format!("{} {times}\n", self.seq).as_bytes());
-        written
-            .map(drop)
-            .map_err(|error| WakeError::Mark(format!("{}: {}", path.display(), reason(&error))))
+/// The mark in this file, the first one without it; and a lock, because one waker at a time uses it.
+fn mark_in(path: &Path) -> Result<(File, Mark), WakeError> {
+    let unusable = |why| WakeError::Mark {
+        path: path.to_owned(),
+        why,
+    };
+    let wrong = |error| unusable(reason(&error));
+    let mut options = File::options();
+    let lock = private::open(
+        &path.with_added_extension("lock"),
+        options.write(true).create(true),
+    );
+    let lock = lock.map_err(wrong)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(unusable(
+                "another `wake` uses it: stop that one first".into(),
+            ));
+        }
+        Err(TryLockError::Error(error)) => return Err(wrong(error)),
     }
+    let mark = match private::read(path) {
+        Ok(bytes) => Mark::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
+            unusable("it is no mark: remove it, and unread events are told again".into())
+        })?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Mark::default(),
+        Err(error) => return Err(wrong(error)),
+    };
+    Ok((lock, mark))
 }

@@ -218,13 +218,13 @@ impl Service {
         } else {
             None
         };
-        let then = matches!(asked.ask, Ask::Then(..)).then_some(read).flatten();
+        let listens = matches!(asked.ask, Ask::Then(..));
         let mut answered = match self.call_of(known, asked).await {
             Ok(call) => self.call(origin.address, call).await,
             Err(reject) => self.node.refusal(reject),
         };
         let mut heard = None;
-        if let (Some(check), Ok(_)) = (then, &answered.outcome) {
+        if let (true, Some(check), Ok(_)) = (listens, read, &answered.outcome) {
             let listened = self
                 .call(origin.address, read_call(&known.caller, check))
                 .await;

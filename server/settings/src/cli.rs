@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use chat_types::Span;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 
 use crate::accepted;
@@ -172,10 +172,9 @@ pub struct StdioArgs {
     pub token: Option<String>,
 }
 
-/// The arguments of `wait`.
+/// An inbox at a server.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = include_str!("cli/wait.txt").trim_ascii_end())]
-pub struct WaitArgs {
+pub struct InboxArgs {
     /// The inbox: the inbox_uri that login returns, or its reader id
     #[arg(value_name = "INBOX")]
     pub inbox: String,
@@ -185,6 +184,14 @@ pub struct WaitArgs {
     /// The token for the server; better in TALKING_STICK_TOKEN
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
+}
+
+/// The arguments of `wait`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = include_str!("cli/wait.txt").trim_ascii_end())]
+pub struct WaitArgs {
+    #[command(flatten)]
+    pub inbox: InboxArgs,
     /// Say nothing of events up to this one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
@@ -198,7 +205,7 @@ pub struct WaitArgs {
 #[command(after_help = include_str!("cli/wake.txt").trim_ascii_end())]
 pub struct WakeArgs {
     #[command(flatten)]
-    pub wait: WaitArgs,
+    pub inbox: InboxArgs,
     /// The command, with {text} in the place of what it shall say
     #[arg(long, value_name = "COMMAND")]
     pub run: String,
@@ -206,8 +213,8 @@ pub struct WakeArgs {
     #[arg(long, value_name = "FILE")]
     pub mark: PathBuf,
     /// The most runs in an hour
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub per_hour: usize,
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = value_parser!(u16).range(1..))]
+    pub per_hour: u16,
 }
 
 /// The arguments of `demo`.

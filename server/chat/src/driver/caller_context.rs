@@ -118,9 +118,10 @@ pub(super) fn gather<E>(
     (ticket, reader): (Ticket, Option<Reader>),
     outcome: &Result<Response, E>,
 ) -> CallerContext {
-    let me = find(view, reader).and_then(|user| me(view, user));
+    let user = find(view, reader);
+    let me = user.and_then(|user| me(view, user));
     let more = match outcome {
-        Ok(Response::Done(reply)) => Some(more(view, reader, reply)),
+        Ok(Response::Done(reply)) => Some(more(view, user, reply)),
         Ok(Response::Streaming) => {
             let begins = view.node.and_then(|node| node.stream_cursor(ticket));
             begins.map(AnswerFacts::Begins)
@@ -182,28 +183,24 @@ fn last_said(view: View<'_>, user: UserId, room: RoomId) -> Vec<Arc<Event>> {
     messages
 }
 
-fn more(view: View<'_>, reader: Option<Reader>, reply: &Reply) -> AnswerFacts {
+fn more(view: View<'_>, user: Option<UserId>, reply: &Reply) -> AnswerFacts {
     let hub = view.hub;
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
-            let user = find(view, reader).filter(|user| hub.rooms_of(*user).contains(room));
+            let user = user.filter(|user| hub.rooms_of(*user).contains(room));
             let joined = user.map(|user| (hub.read_members(*room), last_said(view, user, *room)));
             AnswerFacts::Joined(Box::new(joined.unwrap_or_default()))
         }
         Reply::Sent { room, .. } if hub.room_name(*room).is_some() => {
-            let user = find(view, reader);
-            let others = hub.members_of(*room).filter(|member| Some(*member) != user);
-            match others
-                .into_iter()
-                .any(|other| hub.presence_of(other) != Some(Attendance::Away))
-            {
+            let mut others = hub.members_of(*room).filter(|member| Some(*member) != user);
+            let is_there = |other| hub.presence_of(other) != Some(Attendance::Away);
+            match others.any(is_there) {
                 true => AnswerFacts::Nothing,
                 false => AnswerFacts::Alone,
             }
         }
         Reply::Stick { holder, room, .. } => {
-            let user = find(view, reader);
             let draft = user.and_then(|user| hub.draft_of(user, *room));
             AnswerFacts::Stick {
                 holder: hub.who_is(*holder).cloned(),

@@ -273,6 +273,7 @@ const SENT: Gives = &[
     ("room_seq", WHOLE),
     ("timestamp", TEXT),
     ("turns_left", WHOLE),
+    ("alone", FLAG),
 ];
 
 const DRAFT: Gives = &[

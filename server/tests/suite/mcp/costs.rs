@@ -106,8 +106,8 @@ async fn pair(world: &World) -> Spent {
     ann.spent
 }
 
-/// Four agents in a room with the stick take three turns each.
-async fn table(world: &World) -> Spent {
+/// Four agents in a room with the stick.
+async fn four(world: &World) -> Vec<Agent<'_>> {
     let mut agents = Vec::new();
     for name in ["Ann", "Ben", "Cem", "Dan"] {
         let mut agent = Agent::of(world).await;
@@ -116,6 +116,12 @@ async fn table(world: &World) -> Spent {
             .await;
         agents.push(agent);
     }
+    agents
+}
+
+/// Four agents claim the stick, draft and push, three times each.
+async fn table(world: &World) -> Spent {
+    let mut agents = four(world).await;
     for _ in 0..3 {
         for agent in &mut agents {
             agent.check().await;
@@ -130,16 +136,9 @@ async fn table(world: &World) -> Spent {
     agents.swap_remove(0).spent
 }
 
-/// The same four, who speak in turn: each call says something and listens.
+/// Four agents call `speak`, three times each.
 async fn speakers(world: &World) -> Spent {
-    let mut agents = Vec::new();
-    for name in ["Ann", "Ben", "Cem", "Dan"] {
-        let mut agent = Agent::of(world).await;
-        agent
-            .ok("login", json!({ "username": name, "room": "table" }))
-            .await;
-        agents.push(agent);
-    }
+    let mut agents = four(world).await;
     let say = json!({ "room_id": "room_1", "message": WORDS, "wait_seconds": 1 });
     for _ in 0..3 {
         for agent in &mut agents {

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::break_words::spoken;
 use crate::driver::Me;
-use crate::identity::Handle;
+use crate::identity::{Handle, ReaderId};
 use crate::refusal::{OwnRoom, Refusal};
 use crate::service::{CallOutcome, Done, HandleUse};
 
@@ -139,6 +139,14 @@ fn secret(outcome: &CallOutcome) -> Option<String> {
     Some(format!(
         "Your handle is {handle}: keep it secret, and {when}."
     ))
+}
+
+/// What a registration returns for its owner alone: the handle, and the inbox for commands and hooks that
+/// wait for events.
+fn credentials(outcome: &CallOutcome) -> impl Iterator<Item = String> {
+    let inbox = outcome.reader.as_ref().map(ReaderId::inbox_uri);
+    let inbox = inbox.map(|inbox| format!("Your inbox is {inbox}."));
+    secret(outcome).into_iter().chain(inbox)
 }
 
 struct Renderer<'a> {

@@ -15,7 +15,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/journal", 932),
     ("core/types", 1701),
     ("server", 13017),
-    ("server/chat", 6454),
+    ("server/chat", 6457),
     ("server/nats", 1039),
     ("server/settings", 1313),
     ("server/storage", 4287),

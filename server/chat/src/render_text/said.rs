@@ -7,7 +7,7 @@ use chat_core::{
 use server_storage::history::QueryWords;
 
 use super::shown::one_line;
-use super::{Renderer, gaps, secret};
+use super::{Renderer, credentials, gaps};
 use crate::driver::AnswerFacts;
 use crate::service::Done;
 use crate::tools::Tool;
@@ -47,14 +47,14 @@ impl Renderer<'_> {
                 estimated_wait,
                 ..
             } => {
-                self.lines.extend(secret(self.outcome));
+                self.lines.extend(credentials(self.outcome));
                 let seconds = estimated_wait.map(|wait| wait.as_secs_ceil());
                 let took = seconds.map(|seconds| format!("; recent waits took about {seconds} s"));
                 let took = took.unwrap_or_default();
                 self.say(format!("You wait for a partner, place {position}{took}."));
             }
             Reply::Matched { room, partner, .. } => {
-                self.lines.extend(secret(self.outcome));
+                self.lines.extend(credentials(self.outcome));
                 let partner = self.user(&User::from(&**partner));
                 self.say(format!("Matched with {partner} in {room}."));
             }
@@ -63,7 +63,7 @@ impl Renderer<'_> {
                 WasWaiting::No => "You were not waiting.",
             }),
             Reply::LoggedIn { room, .. } => {
-                self.lines.extend(secret(self.outcome));
+                self.lines.extend(credentials(self.outcome));
                 // The caller gave the name, so that it needs no fence.
                 let name = one_line(self.outcome.room_name(*room));
                 let (members, messages) = self.outcome.joined();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use server_chat::lossy_output::{Patient, STDERR, STDOUT};
 use server_chat::render_text;
 use server_chat::service::Service;
-use server_settings::cli::{self, Cli, Command, DemoArgs, LogForm, ServeArgs, StdioArgs};
+use server_settings::cli::{self, Cli, Command, DemoArgs, LogForm, ServeArgs, StdioArgs, WakeArgs};
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use server_storage::private;
@@ -29,10 +29,13 @@ use crate::logs;
 use crate::serve::{ServeError, Server};
 use crate::stdio;
 use crate::upkeep::{self, UpkeepError};
-use crate::wake::{self, WakeError};
+use crate::wake::{self, Ended, WakeError};
 
 /// The exit code for invalid settings.
 const USAGE: u8 = 2;
+
+/// The exit code of a hook whose program shall let its agent go on.
+const AGENT_GOES_ON: u8 = 2;
 
 /// The exit code after a second signal.
 const INTERRUPTED: u8 = 130;
@@ -72,7 +75,12 @@ fn refuse(why: &clap::Error) -> ExitCode {
         // A closed standard output is no reason to fail.
         let _ = why.print();
     }
-    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
+    let is_hook = |word: std::ffi::OsString| word.to_string_lossy().starts_with("--hook");
+    match std::env::args_os().any(is_hook) && why.use_stderr() {
+        // A program would take the usual one as a reason for its agent to go on, again and again.
+        true => ExitCode::FAILURE,
+        false => ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE)),
+    }
 }
 
 fn perform(cli: Cli) -> ExitCode {
@@ -101,10 +109,8 @@ fn perform(cli: Cli) -> ExitCode {
         Command::Cluster { command } => cluster::perform(command),
         #[cfg(not(feature = "cluster"))]
         Command::Cluster { .. } => misused(&server_settings::NO_CLUSTER),
-        Command::Wait(args) => watching(async { wake::wait(&args).await.map(say) }),
-        Command::Wake(args) => watching(wake::wake(&args, |line| {
-            STDERR.push(format!("{line}\n").as_bytes())
-        })),
+        Command::Wait(args) => watching(async { wake::wait(&args).await.map(|line| say(&line)) }),
+        Command::Wake(args) => awaken(&args),
         Command::Healthcheck { listen } => {
             done(health_check::check(listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -131,7 +137,23 @@ fn watching(work: impl Future<Output = Result<(), WakeError>>) -> ExitCode {
     }
 }
 
-fn say(line: String) {
+/// Wakes an agent, by its program's hook among others: the exit code of that means more than usual.
+fn awaken(args: &WakeArgs) -> ExitCode {
+    let mut ended = Ended::Silent;
+    let mut told = |line: &str| STDERR.push(format!("{line}\n").as_bytes());
+    let code = watching(async {
+        ended = wake::wake(args, &mut told, &mut say).await?;
+        Ok(())
+    });
+    match (ended, args.hook) {
+        (Ended::AgentGoesOn, _) => ExitCode::from(AGENT_GOES_ON),
+        // The usual one for what is misused would let the agent go on, again and again.
+        (Ended::Silent, Some(_)) if code != ExitCode::SUCCESS => ExitCode::FAILURE,
+        (Ended::Silent, _) => code,
+    }
+}
+
+fn say(line: &str) {
     // Who closed standard output does not want to hear it.
     let _ = writeln!(output(), "{line}");
 }

@@ -19,7 +19,7 @@ use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    GetSkillRequestParams, GetSkillResult, ListSkillsResult, ListToolsResult,
+    GetSkillRequestParams, GetSkillResult, JsonObject, ListSkillsResult, ListToolsResult,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
     SubscribeRequestParams, SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
 };
@@ -63,6 +63,28 @@ pub struct Relay {
     pushes: Pushes,
     /// To be cancelled when the client is gone: that cancels its calls, and ends its streams.
     pub gone: CancellationToken,
+    observer: Option<Box<dyn CallObserver>>,
+}
+
+/// Hears of a client's calls, to wake it while it makes none.
+pub(crate) trait CallObserver: Send + Sync {
+    /// A call of a tool with this metadata begins.
+    fn on_call(&self, meta: &JsonObject);
+
+    /// A call ended, or was cancelled.
+    fn on_call_end(&self);
+
+    /// The client registered a participant with this inbox. `gone` is cancelled when the client is gone.
+    fn on_registration(&self, inbox: &str, gone: &CancellationToken);
+}
+
+/// A call that an observer hears of, until this is dropped.
+struct ObservedCall<'a>(&'a dyn CallObserver);
+
+impl Drop for ObservedCall<'_> {
+    fn drop(&mut self) {
+        self.0.on_call_end();
+    }
 }
 
 type Arguments = Map<String, Value>;
@@ -95,7 +117,15 @@ impl Relay {
             called: Mutex::default(),
             minting: tokio::sync::Mutex::default(),
             gone,
+            observer: None,
         }
+    }
+
+    /// The same relay, whose calls this observer hears of.
+    #[must_use]
+    pub(crate) fn observed_by(self, observer: Option<impl CallObserver + 'static>) -> Self {
+        let observer = observer.map(|observer| Box::new(observer) as Box<dyn CallObserver>);
+        Self { observer, ..self }
     }
 
     /// The handle of a call without one, by the server's rule.
@@ -236,12 +266,16 @@ impl Relay {
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
+        if let (Some(observer), Some(inbox)) = (&self.observer, said["inbox_uri"].as_str()) {
+            observer.on_registration(inbox, &self.gone);
+        }
         let own = FollowedInbox::Own(handle.clone());
         if called_as.is_some() {
             self.pushes.begin(own, None);
             return None;
         }
-        if self.pushes.takes_events() {
+        // Who waits to be woken makes no second call before.
+        if self.observer.is_some() || self.pushes.takes_events() {
             self.pushes.begin(own, BEGINNING);
         }
         lock(&self.called).insert(handle.expose().into());
@@ -339,6 +373,10 @@ impl ServerHandler for Relay {
         let tool = listing::offered(&self.listed, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
         let progress = ClientProgress::of(&context);
+        let _call = self.observer.as_deref().map(|observer| {
+            observer.on_call(&context.meta);
+            ObservedCall(observer)
+        });
         let called = tokio::select! {
             called = self.call(tool, arguments, progress.as_ref()) => called,
             () = context.ct.cancelled() => return Err(internal(&"the request was cancelled")),

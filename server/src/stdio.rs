@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream};
 use crate::serve::{Core, ServeError};
+use crate::wake::codex::CodexDoor;
 
 /// How long a server on the default address may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -51,7 +52,10 @@ type StdioError = Box<dyn std::error::Error + Send + Sync>;
 /// It cannot be served.
 pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError> {
     match server(args, DEFAULT_LISTEN).await? {
-        Some(upstream) => joined(upstream, settings).await,
+        Some(upstream) => {
+            let door = CodexDoor::of(args, &upstream);
+            joined(upstream, settings, door).await
+        }
         None => alone(settings).await,
     }
 }
@@ -80,10 +84,14 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
     }
 }
 
-async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
+async fn joined(
+    upstream: Upstream,
+    settings: &Settings,
+    door: Option<CodexDoor>,
+) -> Result<(), StdioError> {
     tracing::info!(server = upstream.base, "this client joins a server");
     let tools = of_toolsets(&settings.toolsets);
-    let relay = Relay::new(upstream, tools);
+    let relay = Relay::new(upstream, tools).observed_by(door);
     let _gone = relay.gone.clone().drop_guard();
     let parting = relay.gone.clone();
     converse(relay.into_dyn(), move || parting.cancel()).await

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use chat_types::Span;
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
 use crate::accepted;
@@ -90,7 +90,7 @@ pub enum Command {
     },
     /// Wait until something is for a participant, for scripts and hooks.
     Wait(WaitArgs),
-    /// Run a command each time that something is for a participant.
+    /// Wake an idle agent when something is for it.
     Wake(WakeArgs),
     /// Ask a running server whether it takes calls: exit code 0 or 1.
     Healthcheck {
@@ -170,28 +170,39 @@ pub struct StdioArgs {
     /// The token for the server; better in TALKING_STICK_TOKEN
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
+    /// Start a turn of an idle Codex when something is for it
+    #[arg(long)]
+    pub wake_codex: bool,
+    /// How long Codex calls nothing until it counts as idle
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = Span::parse)]
+    pub idle_after: Span,
+    #[command(flatten)]
+    pub limit: KnockLimit,
 }
 
-/// An inbox at a server.
+/// The server of an inbox.
 #[derive(Clone, Debug, Args)]
-pub struct InboxArgs {
-    /// The inbox: the inbox_uri that login returns, or its reader id
-    #[arg(value_name = "INBOX")]
-    pub inbox: String,
+pub struct InboxServerArgs {
     /// The server
-    #[arg(long, value_name = "SERVER", default_value = "http://127.0.0.1:8894")]
+    #[arg(long, value_name = "SERVER", default_value = LOCAL_SERVER)]
     pub connect: String,
     /// The token for the server; better in TALKING_STICK_TOKEN
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
 }
 
+/// The server of an inbox that no flag names.
+pub const LOCAL_SERVER: &str = "http://127.0.0.1:8894";
+
 /// The arguments of `wait`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = include_str!("cli/wait.txt").trim_ascii_end())]
 pub struct WaitArgs {
+    /// The inbox: the inbox_uri that login returns, or its reader id
+    #[arg(value_name = "INBOX")]
+    pub inbox: String,
     #[command(flatten)]
-    pub inbox: InboxArgs,
+    pub server: InboxServerArgs,
     /// Say nothing of events up to this one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
@@ -203,18 +214,52 @@ pub struct WaitArgs {
 /// The arguments of `wake`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = include_str!("cli/wake.txt").trim_ascii_end())]
+#[command(group = ArgGroup::new("door").args(["run", "hook", "print"]).required(true))]
 pub struct WakeArgs {
+    /// The inbox of --run: the inbox_uri that login returns, or its reader id
+    #[arg(value_name = "INBOX", requires = "run")]
+    pub inbox: Option<String>,
     #[command(flatten)]
-    pub inbox: InboxArgs,
+    pub server: InboxServerArgs,
     /// The command, with {text} in the place of what it shall say
-    #[arg(long, value_name = "COMMAND")]
-    pub run: String,
+    #[arg(long, value_name = "COMMAND", requires_all = ["inbox", "mark"])]
+    pub run: Option<String>,
     /// The file that keeps the place of which the agent was last told
-    #[arg(long, value_name = "FILE")]
-    pub mark: PathBuf,
-    /// The most runs in an hour
+    #[arg(long, value_name = "FILE", requires = "run")]
+    pub mark: Option<PathBuf>,
+    /// Be the hook of a program, which --print describes
+    #[arg(long, value_name = "PROGRAM")]
+    pub hook: Option<HookProgram>,
+    /// Print what wakes the agents of a program, and where it goes
+    #[arg(long, value_name = "PROGRAM")]
+    pub print: Option<AgentProgram>,
+    #[command(flatten)]
+    pub limit: KnockLimit,
+}
+
+/// The limit of turns that are started.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct KnockLimit {
+    /// The most turns that are started in an hour
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = value_parser!(u16).range(1..))]
     pub per_hour: u16,
+}
+
+/// A program that runs hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HookProgram {
+    Claude,
+    Gemini,
+    Opencode,
+}
+
+/// A program whose idle agents can be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgentProgram {
+    Claude,
+    Codex,
+    Gemini,
+    Opencode,
 }
 
 /// The arguments of `demo`.

@@ -10,6 +10,7 @@ pub mod os_error;
 pub mod realm;
 mod server_url;
 mod settings;
+mod state_folder;
 mod toolset;
 
 pub use memory_limit::kibibytes;
@@ -19,4 +20,5 @@ pub use settings::{
     ClusterSettings, DEFAULT_LISTEN, Durability, JournalSettings, NO_CLUSTER, Retention, Settings,
     Unnamed, usual_folder,
 };
+pub use state_folder::state_folder;
 pub use toolset::Toolset;

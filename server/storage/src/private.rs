@@ -104,7 +104,7 @@ pub fn restrict_new_files() {
 ///
 /// # Errors
 /// It cannot be created, or others can change it.
-pub(crate) fn folder(path: &Path) -> Result<(), String> {
+pub fn folder(path: &Path) -> Result<(), String> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_FOLDER);
     let created = builder.create(path).and_then(|()| fs::metadata(path));
@@ -251,6 +251,24 @@ pub fn create(path: &Path) -> io::Result<File> {
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, File::options().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The content of a file that nobody but this process's user could have written.
+///
+/// # Errors
+/// Somebody else could, or it is absent, a link, or unreadable.
+pub fn read_own(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open(path, File::options().read(true))?;
+    let found = file.metadata()?;
+    if found.uid() != geteuid().as_raw() || found.mode() & WRITTEN_BY_OTHERS != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user can write it: remove it",
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,7 +1,7 @@
 //! The binary as a client starts it, on stdin and stdout.
 
 mod breaks;
-mod client;
+pub(crate) mod client;
 
 use std::net::TcpListener;
 use std::process::Stdio;

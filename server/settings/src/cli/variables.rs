@@ -20,7 +20,8 @@ const OF_BUILD: &str = "TALKING_STICK_COMMIT";
 const COLUMN: usize = 39;
 
 /// The flags that no variable gives: each is about one call of the program.
-const WITHOUT: &str = "accept_loss after dry_run from json mark once pace per_hour run within";
+const WITHOUT: &str =
+    "accept_loss after dry_run from hook json mark once pace per_hour print run within";
 
 /// A flag and its variable.
 type Variable = (String, String);

@@ -1,5 +1,8 @@
 //! Waiting for what is for a participant, and waking its agent.
 
+mod codex;
+mod hook;
+
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! A client that starts the binary, and a server that it can join.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{ChildStdin, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -21,11 +21,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut command = binary();
-        command.arg("stdio").args(arguments).stderr(Stdio::null());
+    fn start(command: &mut Command) -> Self {
+        command.stderr(Stdio::null());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = Started::start(&mut command);
+        let mut process = Started::start(command);
         let child = process.child_mut();
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().expect("a pipe");
@@ -54,7 +53,12 @@ impl Client {
 
     /// Starts the server, and initializes as a client that declares these experimental capabilities.
     pub(crate) fn declaring(arguments: &[&str], experimental: &Value) -> Self {
-        let mut client = Self::start(arguments);
+        Self::declared_by(binary().arg("stdio").args(arguments), experimental)
+    }
+
+    /// The same for a server that this command starts.
+    pub(crate) fn declared_by(command: &mut Command, experimental: &Value) -> Self {
+        let mut client = Self::start(command);
         let capabilities = json!({ "experimental": experimental });
         client.send(&hello("2024-11-05", &capabilities));
         let hello = client.answer(0);

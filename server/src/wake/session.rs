@@ -89,14 +89,19 @@ impl AgentSession {
         let mut options = File::options();
         options.read(true).write(true).create(true);
         let mut alone = private::open(&lock, &mut options).map_err(unusable)?;
+        let mut waited = false;
         loop {
             match alone.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if before == Before::Ends => end_user_of(&lock),
+                // Its user has written its number by now.
+                Err(TryLockError::WouldBlock) if waited && before == Before::Ends => {
+                    end_user_of(&lock);
+                }
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(unusable(error)),
             }
             sleep(PAUSE).await;
+            waited = true;
         }
         let id = std::process::id().to_string();
         let written = alone
@@ -172,8 +177,10 @@ impl AgentSession {
 
     /// Forgets the session: its inbox does not exist any more.
     pub(super) fn forget(self) -> Result<(), WakeError> {
+        let lock = self.path.with_added_extension("lock");
         let gone = private::present(fs::remove_file(&self.path));
-        gone.map(drop)
+        gone.and_then(|_| private::present(fs::remove_file(lock)))
+            .map(drop)
             .map_err(|error| WakeError::unusable(&self.path, &error))
     }
 }
@@ -183,7 +190,7 @@ fn seconds() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Asks the process that holds this lock to end. One that holds it has written its number, or does so now.
+/// Asks the process that holds this lock to end. Its number is in the file.
 fn end_user_of(lock: &Path) {
     let number = private::read_own(lock).unwrap_or_default();
     let number = String::from_utf8_lossy(&number).parse().ok();

@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1396),
     ("core/journal", 932),
     ("core/types", 1701),
-    ("server", 13644),
+    ("server", 13650),
     ("server/chat", 6457),
     ("server/nats", 1039),
     ("server/settings", 1355),

@@ -54,14 +54,17 @@ impl<'a> Session<'a> {
 
     /// Starts the hook for this event, with more about it.
     fn starts(&self, event: &str, more: &Value) -> Started {
+        Self::starts_as(&mut self.command(&[]), event, more)
+    }
+
+    fn starts_as(command: &mut Command, event: &str, more: &Value) -> Started {
         let mut input = json!({ "hook_event_name": event, "session_id": "s-1", "cwd": "/" });
         for (name, value) in more.as_object().expect("members") {
             input[name] = value.clone();
         }
-        let mut command = self.command(&[]);
         command.stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut started = Started::start(&mut command);
+        let mut started = Started::start(command);
         let mut stdin = started.child_mut().stdin.take().expect("a pipe");
         write!(stdin, "{input}").expect("the hook reads");
         started
@@ -197,6 +200,27 @@ fn a_hook_without_an_inbox_ends_at_once() {
     post(&pair.server, &pair.ann, "/unregister", &json!({}));
     assert_eq!(said(hook), nothing);
     assert!(!session.file("").exists());
+}
+
+#[test]
+fn a_hook_ends_with_its_program() {
+    let pair = Pair::start();
+    let session = Session::registered(&pair, "claude");
+    let hook = session.command(&[]);
+    // A shell that does not become the hook itself stands for the program.
+    let mut program = Command::new("sh");
+    program.args(["-c", "\"$0\" \"$@\"; true"]);
+    program.arg(hook.get_program()).args(hook.get_args());
+    program.env("XDG_STATE_HOME", session.state.path());
+    let mut program = Session::starts_as(&mut program, "Stop", &json!({}));
+    wait_until("it waits", || pair.server.figure("streams") > 0);
+    program.kill();
+    let mut told = String::new();
+    let child = program.child_mut();
+    let stderr = child.stderr.as_mut().expect("a pipe");
+    // The hook has the other end.
+    stderr.read_to_string(&mut told).expect("text");
+    assert_eq!(told, "");
 }
 
 #[test]

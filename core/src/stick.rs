@@ -4,10 +4,11 @@
 //! number (its epoch), and ends by release or expiry. A message with a stale epoch is refused.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use chat_types::{Epoch, Span, Time, UserId};
 use serde::{Deserialize, Serialize};
+
+use crate::hub::Speech;
 
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +20,7 @@ pub(crate) struct Stick {
     pub(crate) line: VecDeque<UserId>,
     /// What claimants say as soon as they hold the stick, which then passes on. Few have a message, and the
     /// line is searched for each call.
-    messages: BTreeMap<UserId, Arc<str>>,
+    messages: BTreeMap<UserId, Speech>,
 }
 
 /// The current grant.
@@ -84,10 +85,10 @@ impl Stick {
     }
 
     /// Leaves a message with the claim of `user`, in place of an earlier one. Returns whether it has a claim.
-    pub(crate) fn leave_message(&mut self, user: UserId, message: &Arc<str>) -> bool {
+    pub(crate) fn leave_message(&mut self, user: UserId, message: &Speech) -> bool {
         let waits = self.line.contains(&user);
         if waits {
-            self.messages.insert(user, Arc::clone(message));
+            self.messages.insert(user, message.clone());
         }
         waits
     }
@@ -97,7 +98,7 @@ impl Stick {
         &mut self,
         now: Time,
         lease: Span,
-    ) -> Option<(UserId, Option<Arc<str>>)> {
+    ) -> Option<(UserId, Option<Speech>)> {
         if self.holder.is_some() {
             return None;
         }
@@ -111,7 +112,7 @@ impl Stick {
     }
 
     /// Almost always there is none.
-    fn take_message(&mut self, user: UserId) -> Option<Arc<str>> {
+    fn take_message(&mut self, user: UserId) -> Option<Speech> {
         match self.messages.is_empty() {
             true => None,
             false => self.messages.remove(&user),

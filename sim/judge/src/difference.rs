@@ -333,7 +333,19 @@ pub(crate) fn is_alike(one: &Body, other: &Body) -> bool {
 
 /// Whether the same happened, to anyone.
 pub(crate) fn says_the_same(one: &Body, other: &Body) -> bool {
-    one.number() == other.number() && details(one) == details(other)
+    one.number() == other.number()
+        && details(one) == details(other)
+        && addressees(one).eq(addressees(other))
+}
+
+/// Those that a message is addressed to.
+fn addressees(what: &Body) -> impl Iterator<Item = User> {
+    let to = if let Body::Message { to, .. } = what {
+        &to[..]
+    } else {
+        &[]
+    };
+    to.iter().map(|who| who.id)
 }
 
 /// What an event says beside its kind and its participants.

@@ -64,6 +64,8 @@ form! {
         no_key: Ratio = Ratio::NEVER,
         /// Opens a second stream beside one that just opened, and closes the first within 4s.
         second_stream: Ratio = Ratio::NEVER,
+        /// Addresses a message to its partner, or to who spoke last in any of its rooms; drawn for each message.
+        address: Ratio = Ratio::NEVER,
         /// Makes a call that its flow does not have, in any room it knows of; drawn before each step.
         stray: Ratio = Ratio::NEVER,
     }

@@ -114,6 +114,8 @@ pub struct Habits {
     pub no_key: Ratio,
     /// Opens a second stream beside one that just opened, and closes the first after a while.
     pub second_stream: Ratio,
+    /// Addresses a message to its partner, or to the last speaker.
+    pub address: Ratio,
     /// Makes calls outside of its flow, in any room it knows (drawn before each step).
     pub stray: Ratio,
 }

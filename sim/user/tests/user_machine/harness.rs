@@ -175,6 +175,7 @@ pub(crate) fn message() -> Event {
         sender: Who::unnamed(User(8)),
         text: "hello".into(),
         epoch: None,
+        to: [].into(),
     };
     event(1, body)
 }

@@ -108,6 +108,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         ("parallel", &mut habits.parallel, [10, 2]),
         ("no_key", &mut habits.no_key, [2, 1]),
         ("stray", &mut habits.stray, [8, 2]),
+        ("address", &mut habits.address, [3, 1]),
     ];
     let mut words = Vec::new();
     for (name, habit, one_in) in rows {

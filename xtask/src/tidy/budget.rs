@@ -28,7 +28,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/search", 7276),
     ("sim/user", 2382),
     ("sim/world", 5644),
-    ("xtask", 3434),
+    ("xtask", 3473),
 ];
 
 /// How far below its budget a crate may be before the budget has to fall.

@@ -2,19 +2,18 @@
 //! idle, and then a command that starts a turn of it.
 //!
 //! Both read the inbox by its reader id, which acknowledges nothing and ends no `check`. What they say is
-//! fixed, and has no word of a participant. The last place of which an agent was told is its *mark*, in a
-//! file: the command runs first, and then the mark is written. So after a crash between both the agent is
-//! told once more, and never too little.
+//! fixed, and has no word of a participant. [`Waker`] decides when an agent is told; its mark is in a file.
 
 use std::cell::Cell;
-use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use chat_core::{Mark, News, RoomId, Seq, Time, Waker, WakerEffect};
 use futures_util::StreamExt as _;
+use serde::Deserialize as _;
 use serde_json::Value;
 use server_chat::identity::{INBOX_URI, ReaderId};
 use server_settings::cli::{InboxArgs, WaitArgs, WakeArgs};
@@ -31,14 +30,9 @@ const GATHERED: Duration = Duration::from_millis(100);
 /// The pause before a server that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How long an agent has to call `check` before the command runs a second time.
-const AGAIN: Duration = Duration::from_secs(60);
-
 /// The words of a mark.
 const ONCE: &str = "once";
 const TWICE: &str = "twice";
-
-const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Why a command ended without news.
 #[derive(Debug, thiserror::Error)]
@@ -55,63 +49,26 @@ pub(crate) enum WakeError {
     Mark { path: PathBuf, why: String },
 }
 
-/// The unread events that are for a participant: their number, and the place of the last one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct News {
-    others: u64,
-    seq: u64,
-    /// The place of a grant that still lasts. One for a message that waited for it asks for nothing.
-    granted: Option<u64>,
+/// What an agent is told of news.
+fn said(news: &News) -> String {
+    let (count, seq) = (news.count(), news.last());
+    format!("Talking Stick: {count} new (seq {seq}). Call check.")
 }
 
-impl fmt::Display for News {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, seq) = (self.count(), self.seq());
-        write!(f, "Talking Stick: {count} new (seq {seq}). Call check.")
-    }
-}
-
-impl News {
-    /// Takes the next event of the inbox.
-    fn add(&mut self, event: &Value) {
-        let seq = event["seq"].as_u64();
-        let is_mine = event["user"]["you"] == true;
-        match event["type"].as_str().unwrap_or_default() {
-            "stick.granted" if is_mine => self.granted = seq,
-            "stick.released" | "stick.expired" if is_mine => self.granted = None,
-            kind if is_for_reader(kind) => {
-                self.others += 1;
-                self.seq = seq.unwrap_or(self.seq);
-            }
-            _ => {}
-        }
-    }
-
-    fn count(&self) -> u64 {
-        self.others + u64::from(self.granted.is_some())
-    }
-
-    fn seq(&self) -> u64 {
-        self.seq.max(self.granted.unwrap_or_default())
-    }
-}
-
-/// Whether an event of this kind is for its reader, whomever it is about.
-fn is_for_reader(kind: &str) -> bool {
-    [
-        "chatroom.found",
-        "message.received",
-        "partner.disconnected",
-        "gap",
-    ]
-    .contains(&kind)
-        || kind.starts_with("moderation.")
+/// Adds an event of an inbox, as the server shows it.
+fn add(news: &mut News, event: &Value) {
+    let seq = Seq(event["seq"].as_u64().unwrap_or_default());
+    let kind = event["type"].as_str().unwrap_or_default();
+    let room = RoomId::deserialize(&event["room_id"]).unwrap_or_default();
+    news.add(seq, kind, room, event["user"]["you"] == true);
 }
 
 /// One inbox at a server.
 struct Inbox {
     upstream: Upstream,
     reader: ReaderId,
+    /// The origin of the time that the waker is told.
+    began: Instant,
     /// Whether it was read: a server that answered once is waited for.
     was_read: Cell<bool>,
 }
@@ -129,8 +86,14 @@ impl Inbox {
         Ok(Self {
             upstream,
             reader,
+            began: Instant::now(),
             was_read: Cell::new(false),
         })
+    }
+
+    fn now(&self) -> Time {
+        let since = self.began.elapsed().as_micros();
+        Time(u64::try_from(since).unwrap_or(u64::MAX))
     }
 
     /// What is unread and for the participant, and the place behind all that was read.
@@ -143,7 +106,7 @@ impl Inbox {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .for_each(|event| news.add(event));
+                .for_each(|event| add(&mut news, event));
             let before = cursor;
             cursor = page["cursor"].as_u64().unwrap_or(cursor);
             if page["more"] != true || cursor <= before {
@@ -164,7 +127,7 @@ impl Inbox {
             .await?;
         while let Some(Ok(event)) = events.next().await {
             let kind = event.event.as_deref().unwrap_or_default();
-            if event.id.is_some() && (is_for_reader(kind) || kind == "stick.granted") {
+            if event.id.is_some() && News::can_be(kind) {
                 sleep(GATHERED).await;
                 return Ok(());
             }
@@ -173,26 +136,26 @@ impl Inbox {
         Ok(())
     }
 
-    /// Waits until the unread events are news behind this mark, and returns them; or those at the mark, when
-    /// it is time to say them again.
-    async fn news(&self, mark: u64, again: Option<Instant>) -> Result<News, WakeError> {
+    /// Watches the inbox until the waker wants something done.
+    async fn next_effect(&self, waker: &mut Waker) -> Result<WakerEffect, WakeError> {
         loop {
+            if let Some(effect) = waker.poll_effect() {
+                return Ok(effect);
+            }
             let looked = async {
                 let (news, cursor) = self.unread().await?;
-                if news.count() > 0
-                    && (news.seq() > mark || again.is_some_and(|at| at <= Instant::now()))
-                {
-                    return Ok::<_, UpstreamError>(Some(news));
+                waker.handle_unread(self.now(), news);
+                let effect = waker.poll_effect();
+                if effect.is_none() {
+                    tokio::select! {
+                        rung = self.rings(cursor) => rung?,
+                        () = self.until(waker.poll_timeout()) => {}
+                    }
                 }
-                let again = again.filter(|_| news.count() > 0);
-                tokio::select! {
-                    rung = self.rings(cursor) => rung?,
-                    () = until(again) => {}
-                }
-                Ok(None)
+                Ok::<_, UpstreamError>(effect)
             };
             match looked.await {
-                Ok(Some(news)) => return Ok(news),
+                Ok(Some(effect)) => return Ok(effect),
                 Ok(None) => {}
                 Err(error) if error.is_final() || !self.was_read.get() => {
                     return Err(WakeError::Server(error));
@@ -204,13 +167,13 @@ impl Inbox {
             }
         }
     }
-}
 
-/// Sleeps until this instant, or for ever.
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => std::future::pending().await,
+    /// Sleeps until this instant, or for ever.
+    async fn until(&self, at: Option<Time>) {
+        match at {
+            Some(at) => sleep_until(self.began + Duration::from_micros(at.0)).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -220,56 +183,56 @@ async fn until(at: Option<Instant>) {
 /// The inbox cannot be read, or nothing came in time.
 pub(crate) async fn wait(args: &WaitArgs) -> Result<String, WakeError> {
     let inbox = Inbox::of(&args.inbox)?;
-    let came = inbox.news(args.after.unwrap_or_default(), None);
-    let came = match args.within {
+    let mark = Mark {
+        seq: Seq(args.after.unwrap_or_default()),
+        is_repeated: true,
+    };
+    let mut waker = Waker::new(inbox.now(), mark, 1);
+    let came = async {
+        loop {
+            if let WakerEffect::Knock(news) = inbox.next_effect(&mut waker).await? {
+                return Ok(said(&news));
+            }
+        }
+    };
+    match args.within {
         Some(within) => timeout(Duration::from_micros(within.0), came)
             .await
             .map_err(|_| WakeError::TimeRanOut)?,
         None => came.await,
-    };
-    came.map(|news| news.to_string())
+    }
 }
 
-/// Runs a command each time that something is for the participant: once, and once more if its agent has not
-/// checked a minute later.
+/// Runs a command each time that something is for the participant, as [`Waker`] decides.
 ///
 /// # Errors
 /// The inbox cannot be read, or the mark not be kept.
 pub(crate) async fn wake(args: &WakeArgs, mut told: impl FnMut(&str)) -> Result<(), WakeError> {
     let inbox = Inbox::of(&args.inbox)?;
-    let unusable = |error| WakeError::Mark {
-        path: args.mark.clone(),
-        why: reason(&error),
-    };
-    let (_alone, mut mark) = mark_in(&args.mark)?;
-    let once_more = |mark: &Mark| (!mark.is_repeated).then(|| Instant::now() + AGAIN);
-    let mut again = once_more(&mark);
-    let mut knocks = Vec::new();
+    let (_alone, mark) = mark_in(&args.mark)?;
+    let mut waker = Waker::new(inbox.now(), mark, args.per_hour);
     loop {
-        let news = inbox.news(mark.seq, again).await?;
-        knocks.retain(|at: &Instant| at.elapsed() < HOUR);
-        let is_limited = knocks.len() >= usize::from(args.per_hour);
-        if let Some(first) = knocks.first().filter(|_| is_limited) {
-            told(&format!(
+        match inbox.next_effect(&mut waker).await? {
+            WakerEffect::Limited => told(&format!(
                 "the limit of {} an hour is reached: the next one waits",
                 args.per_hour
-            ));
-            sleep_until(*first + HOUR).await;
-            // It may have been read meanwhile.
-            continue;
+            )),
+            WakerEffect::Knock(news) => {
+                let text = said(&news);
+                told(&text);
+                if let Err(why) = run(&args.run, &text).await {
+                    told(&why);
+                }
+                waker.handle_knocked(inbox.now());
+            }
+            WakerEffect::Keep(mark) => {
+                let kept = private::replace(&args.mark, written(mark).as_bytes());
+                kept.map_err(|error| WakeError::Mark {
+                    path: args.mark.clone(),
+                    why: reason(&error),
+                })?;
+            }
         }
-        knocks.push(Instant::now());
-        let text = news.to_string();
-        told(&text);
-        if let Err(why) = run(&args.run, &text).await {
-            told(&why);
-        }
-        mark = Mark {
-            is_repeated: news.seq() <= mark.seq,
-            seq: news.seq(),
-        };
-        again = once_more(&mark);
-        private::replace(&args.mark, mark.to_string().as_bytes()).map_err(unusable)?;
     }
 }
 
@@ -287,29 +250,19 @@ async fn run(command: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// The last place of which an agent was told, and whether it was told twice. In its file: `17 once`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Mark {
-    seq: u64,
-    is_repeated: bool,
+/// A mark as its file has it: `17 once`.
+fn written(mark: Mark) -> String {
+    let times = if mark.is_repeated { TWICE } else { ONCE };
+    format!("{} {times}\n", mark.seq)
 }
 
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let times = if self.is_repeated { TWICE } else { ONCE };
-        writeln!(f, "{} {times}", self.seq)
-    }
-}
-
-impl Mark {
-    fn parse(text: &str) -> Option<Self> {
-        let (seq, times) = text.trim_end().split_once(' ')?;
-        [ONCE, TWICE].contains(&times).then_some(())?;
-        Some(Self {
-            seq: seq.parse().ok()?,
-            is_repeated: times == TWICE,
-        })
-    }
+fn parsed(text: &str) -> Option<Mark> {
+    let (seq, times) = text.trim_end().split_once(' ')?;
+    [ONCE, TWICE].contains(&times).then_some(())?;
+    Some(Mark {
+        seq: Seq(seq.parse().ok()?),
+        is_repeated: times == TWICE,
+    })
 }
 
 /// The mark in this file, the first one without it; and a lock, because one waker at a time uses it.
@@ -335,7 +288,7 @@ fn mark_in(path: &Path) -> Result<(File, Mark), WakeError> {
         Err(TryLockError::Error(error)) => return Err(wrong(error)),
     }
     let mark = match private::read(path) {
-        Ok(bytes) => Mark::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
+        Ok(bytes) => parsed(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
             unusable("it is no mark: remove it, and unread events are told again".into())
         })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Mark::default(),

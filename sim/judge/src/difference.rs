@@ -10,6 +10,7 @@ use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room
 use sim_model::server::{Call, Entry, Gap, JournalState};
 
 use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
+use crate::woken::WakingFault;
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -114,6 +115,8 @@ pub(crate) enum Difference {
         verb: &'static str,
         said: Reply,
     },
+    /// The waker of a user that sleeps breaks its rule.
+    Waking { reader: User, fault: WakingFault },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -226,6 +229,7 @@ impl Difference {
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
             | Self::Unsolicited(Unsolicited::End(reader))
+            | Self::Waking { reader, .. }
             | Self::Unjournaled { user: reader, .. } => [Some(*reader), None],
             Self::Batch { owed, seen } => [owed, seen].map(|item| item.as_ref()?.user()),
             Self::Late { due, .. } | Self::Overtaken { due, .. } => [due.user(), None],

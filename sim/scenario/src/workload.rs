@@ -84,7 +84,7 @@ form! {
         /// id.
         stream: Stream = Some(ReadBy::Handle),
         /// How it reads its inbox: by the stream and by checks that fill its gaps (exactly), or
-        /// only by the stream.
+        /// only by the stream, or only once its waker has knocked: then it sleeps meanwhile.
         reads: Word<ReadsOf> = Reads::Exactly,
         /// The name it registers with: its given name, one after a word of some script, one of few
         /// that look alike, an odd one, or none.
@@ -102,6 +102,12 @@ impl ByKeys for Arc<Persona> {
             return fields.place_of("reads").refuse(
                 "a user without a stream cannot read by it",
                 "`reads: exactly`, or a `stream`",
+            );
+        }
+        if keys.reads == Reads::Knocked && keys.stream.is_some() {
+            return fields.place_of("reads").refuse(
+                "a user with a stream does not sleep until it is knocked for",
+                "`stream: none` beside it, or `reads: exactly`",
             );
         }
         if keys.count.is_some() {

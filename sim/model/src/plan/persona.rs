@@ -75,6 +75,9 @@ chat_types::listed! {
         /// By its stream alone: each opening starts after the last event it has, and missing events
         /// before that are never requested.
         ByStream "stream",
+        /// By checks, once its waker has knocked. Until then it sleeps: it has no stream, and calls
+        /// nothing.
+        Knocked "knocked",
     }
 }
 

@@ -331,6 +331,10 @@ impl Harness {
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
     }
 
+    pub(crate) fn knock(&mut self) {
+        self.input(|user, now, log| user.handle_knock(now, log));
+    }
+
     pub(crate) fn drain(&mut self) {
         self.input(|user, now, log| user.begin_drain(now, log));
     }

@@ -87,8 +87,12 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     if dice.one_in(5) {
         persona.stream = !persona.stream;
     }
-    if !persona.stream {
-        // Without a stream, it cannot read by stream.
+    let fits = match persona.profile.reads {
+        Reads::Exactly => true,
+        Reads::ByStream => persona.stream,
+        Reads::Knocked => !persona.stream,
+    };
+    if !fits {
         persona.profile.reads = Reads::Exactly;
     }
     if persona.stream != streams {

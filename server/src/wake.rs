@@ -55,8 +55,12 @@ fn said(news: &News) -> String {
     format!("Talking Stick: {count} new (seq {seq}). Call check.")
 }
 
-/// Adds an event of an inbox, as the server shows it.
+/// Adds an event of an inbox, as the server shows it, unless it is a message to others.
 fn add(news: &mut News, event: &Value) {
+    let to = event["to"].as_array();
+    if to.is_some_and(|to| to.iter().all(|who| who["you"] != true)) {
+        return;
+    }
     let seq = Seq(event["seq"].as_u64().unwrap_or_default());
     let kind = event["type"].as_str().unwrap_or_default();
     let room = RoomId::deserialize(&event["room_id"]).unwrap_or_default();

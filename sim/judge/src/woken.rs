@@ -214,7 +214,7 @@ impl Watch {
                 // A grant that is over asks for nothing.
                 let is_over = |room| user.id == self.reader && room == Some(event.room);
                 self.unread.retain(|(_, room)| !is_over(*room));
-            } else if concerns(&event.body) {
+            } else if concerns(&event.body, self.reader) {
                 self.unread.push((seq, None));
             }
         }
@@ -248,11 +248,11 @@ impl Watch {
     }
 }
 
-/// Whether an event concerns each of its receivers.
-fn concerns(body: &Body) -> bool {
+/// Whether an event concerns this receiver, also where it is about another one.
+fn concerns(body: &Body, reader: User) -> bool {
     match body {
+        Body::Message { to, .. } => to.is_empty() || to.iter().any(|who| who.id == reader),
         Body::Found(_)
-        | Body::Message { .. }
         | Body::PartnerDisconnected(_)
         | Body::Muted { .. }
         | Body::Kicked { .. }

@@ -77,6 +77,7 @@ impl SleeperWaker {
         for item in page.items() {
             let (seq, kind, room, about) = match item {
                 Item::Gap(gap) => (gap.to, "gap", RoomId::default(), None),
+                Item::Event(_, event) if event.body.is_to_others(self.reader) => continue,
                 Item::Event(seq, event) => {
                     (seq, event.kind(), event.room, event.about(self.reader))
                 }

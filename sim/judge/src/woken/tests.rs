@@ -34,6 +34,17 @@ fn page(words: &str, unread: u64) -> Page {
                 sender: ben,
                 text: "hi".into(),
                 epoch: None,
+                to: [].into(),
+            },
+            "message_to_me" | "message_to_him" => Body::Message {
+                text: "hi".into(),
+                epoch: None,
+                to: [match kind {
+                    "message_to_me" => user,
+                    _ => Arc::clone(&ben),
+                }]
+                .into(),
+                sender: ben,
             },
             "granted" => Body::StickGranted { user, epoch, lease },
             "theirs" => Body::StickGranted {
@@ -144,6 +155,8 @@ fn a_knock_that_does_not_come_is_missed_by_the_next_record() {
     let missed =
         "2s: the waker of user_1 did not knock for what is unread and for it, the last at place 4";
     breaks("0s starts\n1s sees 4:message\n2s sees", missed);
+    breaks("0s starts\n1s sees 4:message_to_me\n2s sees", missed);
+    holds("0s starts\n1s sees 4:message_to_him\n2s sees");
     breaks("0s starts\n1s sees 4:gap\n2s hears nothing", missed);
     // A mark before its knock, and a knock that a crash took for good.
     breaks("0s starts\n1s sees 4:message\n2s keeps", missed);

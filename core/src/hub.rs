@@ -64,7 +64,7 @@ pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
-pub(crate) use speech::{MAX_TO, Speech};
+pub(crate) use speech::MAX_TO;
 
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use reading::Size;

@@ -4,11 +4,10 @@
 //! number (its epoch), and ends by release or expiry. A message with a stale epoch is refused.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use chat_types::{Epoch, Span, Time, UserId};
+use chat_types::{Epoch, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
-
-use crate::hub::Speech;
 
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +20,13 @@ pub(crate) struct Stick {
     /// What claimants say as soon as they hold the stick, which then passes on. Few have a message, and the
     /// line is searched for each call.
     messages: BTreeMap<UserId, Speech>,
+}
+
+/// A message that may be said: its text, and the members that it is addressed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Speech {
+    pub(crate) text: Arc<str>,
+    pub(crate) to: Box<[Arc<Who>]>,
 }
 
 /// The current grant.

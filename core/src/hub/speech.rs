@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use chat_types::config::StickRule;
 
-use serde::{Deserialize, Serialize};
-
 use super::Hub;
 use crate::counters::ReleaseCause;
 use crate::draft::count;
 use crate::name::has_visible;
 use crate::reject::{Outcome, Reject, refuse_if};
-use crate::stick::Stick;
-use chat_types::{Addressees, Body, EndReason, Epoch, Reply, RoomId, UserId, Who};
+use crate::stick::{Speech, Stick};
+use chat_types::{Addressees, Body, EndReason, Epoch, Reply, RoomId, UserId};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;
@@ -22,13 +20,6 @@ pub(crate) const MAX_TO: u32 = 16;
 
 /// The number of characters of a draft that a cut append shows.
 pub(super) const SUFFIX: usize = 50;
-
-/// A message that may be said: its text, and the members that it is addressed to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Speech {
-    pub(crate) text: Arc<str>,
-    pub(crate) to: Box<[Arc<Who>]>,
-}
 
 impl Hub {
     pub(super) fn send(

@@ -10,7 +10,7 @@ use crate::draft::count;
 use crate::name::has_visible;
 use crate::reject::{Outcome, Reject, refuse_if};
 use crate::stick::{Speech, Stick};
-use chat_types::{Addressees, Body, EndReason, Epoch, Reply, RoomId, UserId};
+use chat_types::{Addressees, Body, EndReason, Epoch, Reply, RoomId, UserId, Who};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;
@@ -29,7 +29,7 @@ impl Hub {
         text: &Arc<str>,
         to: &Addressees,
     ) -> Outcome {
-        let speech = self.speech(room, text, to)?;
+        let speech = self.speech(room, Arc::clone(text), to)?;
         Ok(self.say(user, room, speech))
     }
 
@@ -56,7 +56,7 @@ impl Hub {
         let draft = self.room(room).draft(user);
         let draft = draft.filter(|draft| !draft.is_empty());
         let text = &*draft.ok_or(Reject::DraftEmpty)?.text;
-        let speech = self.speech(room, &Arc::from(text), to)?;
+        let speech = self.speech(room, Arc::from(text), to)?;
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, speech);
         // Where the stick is optional, a member may push while it waits for the stick, and keeps
@@ -118,21 +118,29 @@ impl Hub {
     }
 
     /// Checks that the text can be a message to these members of the room.
-    pub(super) fn speech(&self, room: RoomId, text: &Arc<str>, to: &Addressees) -> Outcome<Speech> {
-        refuse_if(!has_visible(text), Reject::MessageEmpty)?;
+    pub(super) fn speech(&self, room: RoomId, text: Arc<str>, to: &Addressees) -> Outcome<Speech> {
+        refuse_if(!has_visible(&text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
-        let is_longer = text.len() > limit as usize && count(text) > limit;
+        let is_longer = text.len() > limit as usize && count(&text) > limit;
         refuse_if(is_longer, Reject::MessageTooLong { limit })?;
+        Ok(Speech {
+            text,
+            to: match to.is_empty() {
+                true => [].into(),
+                false => self.addressees(room, to)?,
+            },
+        })
+    }
+
+    /// These members of the room, as others see them.
+    fn addressees(&self, room: RoomId, to: &Addressees) -> Outcome<Box<[Arc<Who>]>> {
         let members = self.room(room);
         let member = |user| match members.is_member(user) {
             true => Ok(self.who(user)),
             false => Err(Reject::UserNotFound),
         };
-        Ok(Speech {
-            text: Arc::clone(text),
-            to: to.iter().map(member).collect::<Outcome<_>>()?,
-        })
+        to.iter().map(member).collect()
     }
 
     /// Posts the message. The caller has made all checks.

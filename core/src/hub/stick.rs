@@ -59,7 +59,7 @@ impl Hub {
         to: &Addressees,
     ) -> Outcome {
         refuse_if(self.is_muted(user), Reject::Muted)?;
-        let speech = self.speech(room, text, to)?;
+        let speech = self.speech(room, Arc::clone(text), to)?;
         self.claim(user, room);
         let stick = self.room_mut(room).stick_mut();
         if stick.is_some_and(|stick| stick.leave_message(user, &speech)) {

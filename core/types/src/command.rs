@@ -290,13 +290,14 @@ impl Addressees {
     /// Their number.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.iter().count()
+        self.0.as_ref().map_or(0, |all| all.len())
     }
 
     /// Whether the message is to all.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 
     /// Each of them, in ascending order.

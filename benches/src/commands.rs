@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chat_core::config::Matching;
-use chat_core::{Address, Command, Entry, Implied, Operate, RequestKey, RoomId};
+use chat_core::{Address, Addressees, Command, Entry, Implied, Operate, RequestKey, RoomId};
 
 use crate::population::{
     BLOCK, Block, IDLE, PAIR, Pace, Population, ROOM, a_break, agent_name, by_newcomer, enter,
@@ -168,6 +168,7 @@ pub fn say() -> Command {
         room: None,
         text: text(),
         epoch: None,
+        to: Addressees::ALL,
     }
 }
 
@@ -228,11 +229,11 @@ entries! {
     };
     typing(at) = vec![at.call(PAIR[0], Command::Typing { room: None })];
     claim(at) = calls(at, [ROOM[0]], talking_stick);
-    two_speak(at) = calls(at, [ROOM[0], ROOM[1]], |_| Command::Speak { room: None, text: text() });
+    two_speak(at) = calls(at, [ROOM[0], ROOM[1]], |_| Command::Speak { room: None, text: text(), to: Addressees::ALL });
     two_claim(at) = calls(at, [ROOM[0], ROOM[1]], talking_stick);
     append(at) = vec![at.call(ROOM[0], Command::Append { room: None, text: text(), epoch: None })];
     undo(at) = vec![at.call(ROOM[0], Command::Undo { room: None, epoch: None })];
-    push(at) = vec![at.call(ROOM[0], Command::Push { room: None, epoch: None })];
+    push(at) = vec![at.call(ROOM[0], Command::Push { room: None, epoch: None, to: Addressees::ALL })];
     reset(at) = vec![at.call(ROOM[0], Command::Reset { room: None, epoch: None })];
     second_resets(at) = vec![at.call(ROOM[1], Command::Reset { room: None, epoch: None })];
     blocks(at) = vec![at.call(IDLE[0], Command::BlockUser { user: at.user(IDLE[1]) })];

@@ -1,7 +1,7 @@
 //! A typical mix of requests: mostly messages and reads, sometimes arrivals, departures, matches,
 //! the stick and breaks.
 
-use chat_core::{Command, Entry, Implied, mix};
+use chat_core::{Addressees, Command, Entry, Implied, mix};
 
 use crate::commands::say;
 use crate::population::{
@@ -116,7 +116,14 @@ fn take_turns(at: Block<'_>, place: usize, chance: usize) -> Entry {
     let holder = ROOM.iter().find(|place| at.user(**place) == holder);
     let place = holder.copied().unwrap_or(place);
     if chance == 0 {
-        return at.call(place, Command::Push { room, epoch });
+        return at.call(
+            place,
+            Command::Push {
+                room,
+                epoch,
+                to: Addressees::ALL,
+            },
+        );
     }
     let text = "x".repeat(60).into();
     at.call(place, Command::Append { room, text, epoch })

@@ -64,6 +64,7 @@ pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
+pub(crate) use speech::MAX_TO;
 
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use reading::Size;
@@ -312,10 +313,15 @@ impl Hub {
             Command::EnterQueue(enter) => self.enter_queue(user, enter),
             Command::LeaveQueue => Ok(self.leave_queue(user)),
             Command::Login { username, room } => self.login(user, username, room),
-            Command::SendMessage { room, text, epoch } => {
-                self.send(user, self.floor(user, *room, *epoch)?, text)
+            Command::SendMessage {
+                room,
+                text,
+                epoch,
+                to,
+            } => self.send(user, self.floor(user, *room, *epoch)?, text, to),
+            Command::Speak { room, text, to } => {
+                self.speak(user, self.resolve(user, *room)?, text, to)
             }
-            Command::Speak { room, text } => self.speak(user, self.resolve(user, *room)?, text),
             Command::LeaveChat { room } => self.leave_chat(user, *room),
             Command::TalkingStick { room, epoch } => {
                 self.claim_stick(user, self.resolve(user, *room)?, *epoch)
@@ -323,7 +329,9 @@ impl Hub {
             Command::Append { room, text, epoch } => {
                 self.append(user, self.floor(user, *room, *epoch)?, text)
             }
-            Command::Push { room, epoch } => self.push(user, self.floor(user, *room, *epoch)?),
+            Command::Push { room, epoch, to } => {
+                self.push(user, self.floor(user, *room, *epoch)?, to)
+            }
             Command::Undo { room, epoch } => {
                 Ok(self.undo(user, self.granted(user, *room, *epoch)?))
             }

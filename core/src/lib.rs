@@ -23,9 +23,11 @@ mod room;
 mod stick;
 mod table;
 mod timer;
+mod waker;
 
 pub use chat_types::reject::{Accepted, Argument, Ending, LineFault, NameFault, NameHolder};
 pub use chat_types::*;
 pub use counters::Counters;
 pub use hub::{Effect, Hub, ParticipantOutline, RestoreError, RoomKind, RoomOutline, Size};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
+pub use waker::{Mark, News, Waker, WakerEffect};

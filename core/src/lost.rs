@@ -237,6 +237,7 @@ mod tests {
             sender: who(2),
             text: "hi".into(),
             epoch: None,
+            to: [].into(),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Epoch, Span, Time, UserId};
+use chat_types::{Epoch, Span, Time, UserId, Who};
 use serde::{Deserialize, Serialize};
 
 /// One room's stick.
@@ -19,7 +19,14 @@ pub(crate) struct Stick {
     pub(crate) line: VecDeque<UserId>,
     /// What claimants say as soon as they hold the stick, which then passes on. Few have a message, and the
     /// line is searched for each call.
-    messages: BTreeMap<UserId, Arc<str>>,
+    messages: BTreeMap<UserId, Speech>,
+}
+
+/// A message that may be said: its text, and the members that it is addressed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Speech {
+    pub(crate) text: Arc<str>,
+    pub(crate) to: Box<[Arc<Who>]>,
 }
 
 /// The current grant.
@@ -84,10 +91,10 @@ impl Stick {
     }
 
     /// Leaves a message with the claim of `user`, in place of an earlier one. Returns whether it has a claim.
-    pub(crate) fn leave_message(&mut self, user: UserId, message: &Arc<str>) -> bool {
+    pub(crate) fn leave_message(&mut self, user: UserId, message: &Speech) -> bool {
         let waits = self.line.contains(&user);
         if waits {
-            self.messages.insert(user, Arc::clone(message));
+            self.messages.insert(user, message.clone());
         }
         waits
     }
@@ -97,7 +104,7 @@ impl Stick {
         &mut self,
         now: Time,
         lease: Span,
-    ) -> Option<(UserId, Option<Arc<str>>)> {
+    ) -> Option<(UserId, Option<Speech>)> {
         if self.holder.is_some() {
             return None;
         }
@@ -111,7 +118,7 @@ impl Stick {
     }
 
     /// Almost always there is none.
-    fn take_message(&mut self, user: UserId) -> Option<Arc<str>> {
+    fn take_message(&mut self, user: UserId) -> Option<Speech> {
         match self.messages.is_empty() {
             true => None,
             false => self.messages.remove(&user),

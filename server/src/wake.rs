@@ -3,24 +3,23 @@
 //! queue of Codex.
 //!
 //! All read the inbox by its reader id, which acknowledges nothing and ends no `check`. What they say is
-//! fixed, and has no word of a participant. The last place of which an agent was told is its *mark*, in a
-//! file: the agent is told first, and then the mark is written. So after a crash between both it is told
-//! once more, and never too little.
+//! fixed, and has no word of a participant. [`Waker`] decides when an agent is told; its mark is in a file.
 
 pub(crate) mod codex;
 mod hook;
 mod print;
 mod session;
 
-use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use chat_core::{Mark, News, RoomId, Seq, Time, Waker, WakerEffect};
 use futures_util::StreamExt as _;
+use serde::Deserialize as _;
 use serde_json::Value;
 use server_chat::identity::{INBOX_URI, ReaderId};
 use server_settings::cli::{InboxServerArgs, KnockLimit, WaitArgs, WakeArgs};
@@ -37,14 +36,9 @@ const GATHERED: Duration = Duration::from_millis(100);
 /// The pause before a server that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How long an agent has to call `check` before the command runs a second time.
-const AGAIN: Duration = Duration::from_secs(60);
-
 /// The words of a mark.
 const ONCE: &str = "once";
 const TWICE: &str = "twice";
-
-const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Why a command ended without news.
 #[derive(Debug, thiserror::Error)]
@@ -70,57 +64,22 @@ impl WakeError {
     }
 }
 
-/// The unread events that are for a participant: their number, and the place of the last one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct News {
-    others: u64,
-    seq: u64,
-    /// The place of a grant that still lasts. One for a message that waited for it asks for nothing.
-    granted: Option<u64>,
+/// What an agent is told of news.
+fn said(news: &News) -> String {
+    let (count, seq) = (news.count(), news.last());
+    format!("Talking Stick: {count} new (seq {seq}). Call check.")
 }
 
-impl fmt::Display for News {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, seq) = (self.count(), self.seq());
-        write!(f, "Talking Stick: {count} new (seq {seq}). Call check.")
+/// Adds an event of an inbox, as the server shows it, unless it is a message to others.
+fn add(news: &mut News, event: &Value) {
+    let to = event["to"].as_array();
+    if to.is_some_and(|to| to.iter().all(|who| who["you"] != true)) {
+        return;
     }
-}
-
-impl News {
-    /// Takes the next event of the inbox.
-    fn add(&mut self, event: &Value) {
-        let seq = event["seq"].as_u64();
-        let is_mine = event["user"]["you"] == true;
-        match event["type"].as_str().unwrap_or_default() {
-            "stick.granted" if is_mine => self.granted = seq,
-            "stick.released" | "stick.expired" if is_mine => self.granted = None,
-            kind if is_for_reader(kind) => {
-                self.others += 1;
-                self.seq = seq.unwrap_or(self.seq);
-            }
-            _ => {}
-        }
-    }
-
-    fn count(&self) -> u64 {
-        self.others + u64::from(self.granted.is_some())
-    }
-
-    fn seq(&self) -> u64 {
-        self.seq.max(self.granted.unwrap_or_default())
-    }
-}
-
-/// Whether an event of this kind is for its reader, whomever it is about.
-fn is_for_reader(kind: &str) -> bool {
-    [
-        "chatroom.found",
-        "message.received",
-        "partner.disconnected",
-        "gap",
-    ]
-    .contains(&kind)
-        || kind.starts_with("moderation.")
+    let seq = Seq(event["seq"].as_u64().unwrap_or_default());
+    let kind = event["type"].as_str().unwrap_or_default();
+    let room = RoomId::deserialize(&event["room_id"]).unwrap_or_default();
+    news.add(seq, kind, room, event["user"]["you"] == true);
 }
 
 /// One inbox at a server.
@@ -160,7 +119,21 @@ impl Inbox {
             .as_array()
             .is_some_and(|rooms| !rooms.is_empty()))
     }
+}
 
+/// Where news come from.
+trait NewsSource {
+    /// What is unread and for the participant, and the place behind all that was read.
+    fn unread(&self) -> impl Future<Output = Result<(News, u64), UpstreamError>> + Send;
+
+    /// Waits until something that may be for the participant comes behind this place.
+    fn rings(&self, cursor: u64) -> impl Future<Output = Result<(), UpstreamError>> + Send;
+
+    /// Whether it was read: a server that answered once is waited for.
+    fn was_read(&self) -> bool;
+}
+
+impl NewsSource for Inbox {
     /// What is unread and for the participant, and the place behind all that was read.
     async fn unread(&self) -> Result<(News, u64), UpstreamError> {
         let (mut news, mut cursor) = (News::default(), 0);
@@ -171,7 +144,7 @@ impl Inbox {
                 .as_array()
                 .into_iter()
                 .flatten()
-                .for_each(|event| news.add(event));
+                .for_each(|event| add(&mut news, event));
             let before = cursor;
             cursor = page["cursor"].as_u64().unwrap_or(cursor);
             if page["more"] != true || cursor <= before {
@@ -192,7 +165,7 @@ impl Inbox {
             .await?;
         while let Some(Ok(event)) = events.next().await {
             let kind = event.event.as_deref().unwrap_or_default();
-            if event.id.is_some() && (is_for_reader(kind) || kind == "stick.granted") {
+            if event.id.is_some() && News::can_be(kind) {
                 sleep(GATHERED).await;
                 return Ok(());
             }
@@ -200,48 +173,96 @@ impl Inbox {
         sleep(PAUSE).await;
         Ok(())
     }
+
+    fn was_read(&self) -> bool {
+        self.was_read.load(Ordering::Relaxed)
+    }
 }
 
-/// Where news come from.
-trait NewsSource {
-    /// Waits until the unread events are news behind this mark, and returns them; or those at the mark, when
-    /// it is time to say them again.
-    fn news(
-        &self,
-        mark: u64,
-        again: Option<Instant>,
-    ) -> impl Future<Output = Result<News, WakeError>> + Send;
+/// The waker of one agent, and the time that it is told: since 1970, because a later process goes on with
+/// the times of its knocks.
+#[derive(Debug)]
+struct Watch {
+    waker: Waker,
+    per_hour: u16,
+    began: (Instant, Time),
 }
 
-impl NewsSource for Inbox {
-    async fn news(&self, mark: u64, again: Option<Instant>) -> Result<News, WakeError> {
+impl Watch {
+    /// A waker that goes on behind this mark, and after these knocks of former processes.
+    fn new(mark: Mark, knocks: impl IntoIterator<Item = Time>, limit: KnockLimit) -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let since = since.map_or(0, |since| since.as_micros());
+        let now = Time(u64::try_from(since).unwrap_or(u64::MAX));
+        let mut waker = Waker::new(now, mark, limit.per_hour);
+        waker.remember_knocks(now, knocks);
+        Self {
+            waker,
+            per_hour: limit.per_hour,
+            began: (Instant::now(), now),
+        }
+    }
+
+    fn now(&self) -> Time {
+        let since = self.began.0.elapsed().as_micros();
+        Time(
+            self.began
+                .1
+                .0
+                .saturating_add(u64::try_from(since).unwrap_or(u64::MAX)),
+        )
+    }
+
+    /// Waits until the agent is to be told of something.
+    async fn waits(
+        &mut self,
+        source: &impl NewsSource,
+        told: Lines<'_>,
+    ) -> Result<News, WakeError> {
         loop {
-            let looked = async {
-                let (news, cursor) = self.unread().await?;
-                if news.count() > 0
-                    && (news.seq() > mark || again.is_some_and(|at| at <= Instant::now()))
-                {
-                    return Ok::<_, UpstreamError>(Some(news));
-                }
-                let again = again.filter(|_| news.count() > 0);
-                tokio::select! {
-                    rung = self.rings(cursor) => rung?,
-                    () = until(again) => {}
-                }
-                Ok(None)
-            };
-            match looked.await {
-                Ok(Some(news)) => return Ok(news),
-                Ok(None) => {}
-                Err(error) if error.is_final() || !self.was_read.load(Ordering::Relaxed) => {
-                    return Err(WakeError::Server(error));
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "the server does not answer now");
-                    sleep(PAUSE).await;
-                }
+            match self.waker.poll_effect() {
+                Some(WakerEffect::Knock(news)) => return Ok(news),
+                Some(WakerEffect::Limited) => told(&format!(
+                    "the limit of {} an hour is reached: the next one waits",
+                    self.per_hour
+                )),
+                Some(WakerEffect::Keep(_)) => {}
+                None => self.look(source).await?,
             }
         }
+    }
+
+    /// Looks into the inbox. If there is nothing to do, waits until something comes or it is time.
+    async fn look(&mut self, source: &impl NewsSource) -> Result<(), WakeError> {
+        let looked = async {
+            let (news, cursor) = source.unread().await?;
+            self.waker.handle_unread(self.now(), news);
+            if !self.waker.has_effects() {
+                let due = self.waker.poll_timeout();
+                let due =
+                    due.map(|at| self.began.0 + Duration::from_micros(at.since(self.began.1).0));
+                tokio::select! {
+                    rung = source.rings(cursor) => rung?,
+                    () = until(due) => {}
+                }
+            }
+            Ok::<_, UpstreamError>(())
+        };
+        match looked.await {
+            Err(error) if error.is_final() || !source.was_read() => Err(WakeError::Server(error)),
+            Err(error) => {
+                tracing::debug!(%error, "the server does not answer now");
+                sleep(PAUSE).await;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Records that the agent was told. Returns the mark to keep.
+    fn told(&mut self) -> Mark {
+        self.waker.handle_knocked(self.now());
+        self.waker.mark()
     }
 }
 
@@ -259,69 +280,20 @@ async fn until(at: Option<Instant>) {
 /// The inbox cannot be read, or nothing came in time.
 pub(crate) async fn wait(args: &WaitArgs) -> Result<String, WakeError> {
     let inbox = Inbox::of(&args.server, &args.inbox)?;
-    let came = inbox.news(args.after.unwrap_or_default(), None);
+    let mark = Mark {
+        seq: Seq(args.after.unwrap_or_default()),
+        is_repeated: true,
+    };
+    let mut watch = Watch::new(mark, [], KnockLimit { per_hour: 1 });
+    let mut told = |_: &str| {};
+    let came = watch.waits(&inbox, &mut told);
     let came = match args.within {
         Some(within) => timeout(Duration::from_micros(within.0), came)
             .await
             .map_err(|_| WakeError::TimeRanOut)?,
         None => came.await,
     };
-    came.map(|news| news.to_string())
-}
-
-/// Decides when an agent is told: once of what it has not read, and once more if it has not checked a
-/// minute later.
-#[derive(Debug)]
-struct Waker {
-    mark: Mark,
-    /// When the agent is told again of what is at its mark.
-    again: Option<Instant>,
-    /// When it was told in the last hour, in order.
-    knocks: Vec<Instant>,
-    per_hour: u16,
-}
-
-impl Waker {
-    fn new(mark: Mark, knocks: Vec<Instant>, limit: KnockLimit) -> Self {
-        Self {
-            mark,
-            again: mark.again(),
-            knocks,
-            per_hour: limit.per_hour,
-        }
-    }
-
-    /// Waits until the agent is to be told of something.
-    async fn waits(
-        &mut self,
-        source: &impl NewsSource,
-        told: Lines<'_>,
-    ) -> Result<News, WakeError> {
-        loop {
-            let news = source.news(self.mark.seq, self.again).await?;
-            self.knocks.retain(|at| at.elapsed() < HOUR);
-            let is_limited = self.knocks.len() >= usize::from(self.per_hour);
-            let Some(first) = self.knocks.first().filter(|_| is_limited) else {
-                return Ok(news);
-            };
-            told(&format!(
-                "the limit of {} an hour is reached: the next one waits",
-                self.per_hour
-            ));
-            // It may have been read meanwhile.
-            sleep_until(*first + HOUR).await;
-        }
-    }
-
-    /// Records that the agent was told of this.
-    fn told(&mut self, news: News) {
-        self.knocks.push(Instant::now());
-        self.mark = Mark {
-            is_repeated: news.seq() <= self.mark.seq,
-            seq: news.seq(),
-        };
-        self.again = self.mark.again();
-    }
+    came.map(|news| said(&news))
 }
 
 /// How the process of `wake` ends.
@@ -358,16 +330,14 @@ pub(crate) async fn wake(
     };
     let inbox = Inbox::of(&args.server, inbox)?;
     let (_alone, kept) = mark_in(mark)?;
-    let mut waker = Waker::new(kept, Vec::new(), args.limit);
+    let mut watch = Watch::new(kept, [], args.limit);
     loop {
-        let news = waker.waits(&inbox, told).await?;
-        let text = news.to_string();
+        let text = said(&watch.waits(&inbox, told).await?);
         told(&text);
         if let Err(why) = run(command, &text).await {
             told(&why);
         }
-        waker.told(news);
-        private::replace(mark, waker.mark.to_string().as_bytes())
+        private::replace(mark, written(watch.told()).as_bytes())
             .map_err(|error| WakeError::unusable(mark, &error))?;
     }
 }
@@ -386,34 +356,19 @@ async fn run(command: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// The last place of which an agent was told, and whether it was told twice. In its file: `17 once`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Mark {
-    seq: u64,
-    is_repeated: bool,
+/// A mark as its file has it: `17 once`.
+fn written(mark: Mark) -> String {
+    let times = if mark.is_repeated { TWICE } else { ONCE };
+    format!("{} {times}\n", mark.seq)
 }
 
-impl fmt::Display for Mark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let times = if self.is_repeated { TWICE } else { ONCE };
-        writeln!(f, "{} {times}", self.seq)
-    }
-}
-
-impl Mark {
-    /// When it is time to tell the agent again.
-    fn again(self) -> Option<Instant> {
-        (!self.is_repeated).then(|| Instant::now() + AGAIN)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (seq, times) = text.trim_end().split_once(' ')?;
-        [ONCE, TWICE].contains(&times).then_some(())?;
-        Some(Self {
-            seq: seq.parse().ok()?,
-            is_repeated: times == TWICE,
-        })
-    }
+fn parsed(text: &str) -> Option<Mark> {
+    let (seq, times) = text.trim_end().split_once(' ')?;
+    [ONCE, TWICE].contains(&times).then_some(())?;
+    Some(Mark {
+        seq: Seq(seq.parse().ok()?),
+        is_repeated: times == TWICE,
+    })
 }
 
 /// The mark in this file, the first one without it; and a lock, because one waker at a time uses it.
@@ -439,7 +394,7 @@ fn mark_in(path: &Path) -> Result<(File, Mark), WakeError> {
         Err(TryLockError::Error(error)) => return Err(wrong(error)),
     }
     let mark = match private::read(path) {
-        Ok(bytes) => Mark::parse(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
+        Ok(bytes) => parsed(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
             unusable("it is no mark: remove it, and unread events are told again".into())
         })?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Mark::default(),
@@ -455,75 +410,80 @@ mod tests {
     use super::*;
 
     /// News that come at their times, and are never read.
-    struct Arrivals(Vec<(Instant, News)>);
+    struct Arrivals(Vec<Instant>);
 
     impl Arrivals {
         /// One at each of these seconds from now, with the places 1, 2, 3 and so on.
         fn at(seconds: impl IntoIterator<Item = u64>) -> Self {
             let now = Instant::now();
-            let all = seconds.into_iter().zip(1..).map(|(seconds, seq)| {
-                let mut news = News::default();
-                news.add(&json!({ "type": "message.received", "seq": seq }));
-                (now + Duration::from_secs(seconds), news)
-            });
-            Self(all.collect())
+            let all = seconds.into_iter();
+            Self(all.map(|at| now + Duration::from_secs(at)).collect())
         }
     }
 
     impl NewsSource for Arrivals {
-        async fn news(&self, mark: u64, again: Option<Instant>) -> Result<News, WakeError> {
-            loop {
-                let now = Instant::now();
-                let come = self.0.iter().rfind(|(at, _)| *at <= now);
-                let next = self.0.iter().map(|(at, _)| *at).find(|at| *at > now);
-                let again = again.filter(|_| come.is_some());
-                match come {
-                    Some((_, news)) if news.seq() > mark || again.is_some_and(|at| at <= now) => {
-                        return Ok(*news);
-                    }
-                    _ => until(again.into_iter().chain(next).min()).await,
-                }
+        async fn unread(&self) -> Result<(News, u64), UpstreamError> {
+            let now = Instant::now();
+            let (mut news, mut last) = (News::default(), 0);
+            for (_, seq) in self.0.iter().zip(1..).filter(|(at, _)| **at <= now) {
+                add(
+                    &mut news,
+                    &json!({ "type": "message.received", "seq": seq }),
+                );
+                last = seq;
             }
+            Ok((news, last))
+        }
+
+        async fn rings(&self, cursor: u64) -> Result<(), UpstreamError> {
+            let next = self.0.iter().zip(1..).find(|(_, seq)| *seq > cursor);
+            until(next.map(|(at, _)| *at)).await;
+            Ok(())
+        }
+
+        fn was_read(&self) -> bool {
+            true
         }
     }
 
     /// When the agent is told of what, in seconds from now, until nothing is said for a day.
-    async fn told(mut waker: Waker, arrivals: &Arrivals) -> (Vec<(u64, u64)>, Vec<String>) {
+    async fn told(mut watch: Watch, arrivals: &Arrivals) -> (Vec<(u64, u64)>, Vec<String>) {
         let began = Instant::now();
         let (mut told, mut lines) = (Vec::new(), Vec::new());
         loop {
             let mut line = |line: &str| lines.push(line.to_owned());
-            let waited = timeout(24 * HOUR, waker.waits(arrivals, &mut line)).await;
+            let day = Duration::from_secs(86_400);
+            let waited = timeout(day, watch.waits(arrivals, &mut line)).await;
             let Ok(news) = waited.map(|news| news.expect("nothing fails here")) else {
                 return (told, lines);
             };
-            waker.told(news);
-            told.push((began.elapsed().as_secs(), news.seq()));
+            watch.told();
+            told.push((began.elapsed().as_secs(), news.last().0));
         }
     }
 
-    fn waker(mark: &str, per_hour: u16) -> Waker {
-        let mark = Mark::parse(mark).expect("a mark");
-        Waker::new(mark, Vec::new(), KnockLimit { per_hour })
+    fn watch(mark: &str, per_hour: u16) -> Watch {
+        let mark = parsed(mark).expect("a mark");
+        Watch::new(mark, [], KnockLimit { per_hour })
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_agent_is_told_once_more_a_minute_later_and_then_of_news_alone() {
         let arrivals = Arrivals::at([5, 7_200]);
-        let (said, lines) = told(waker("0 once", 30), &arrivals).await;
+        let (said, lines) = told(watch("0 once", 30), &arrivals).await;
         assert_eq!(said, [(5, 1), (65, 1), (7_200, 2), (7_260, 2)]);
         assert!(lines.is_empty(), "{lines:?}");
         // The next process goes on by the mark.
-        let (said, _) = told(waker("2 once", 30), &arrivals).await;
+        let (said, _) = told(watch("2 once", 30), &arrivals).await;
         assert_eq!(said, [(60, 2)]);
-        let (said, _) = told(waker("2 twice", 30), &arrivals).await;
+        let (said, _) = told(watch("2 twice", 30), &arrivals).await;
         assert_eq!(said, []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_of_an_hour_delays_the_next_one() {
         let arrivals = Arrivals::at(0..100);
-        let (said, lines) = told(waker("0 once", 3), &arrivals).await;
+        let (said, lines) = told(watch("0 once", 3), &arrivals).await;
         // The fourth is of all that came meanwhile.
         assert_eq!(said, [(0, 1), (1, 2), (2, 3), (3_600, 100), (3_660, 100)]);
         assert_eq!(lines.len(), 1, "{lines:?}");

@@ -78,6 +78,8 @@ pub(crate) enum Word {
         what: Vec<String>,
     },
     Cluster(ClusterWords),
+    /// Hold the talks of the step `agents`, and the same between OpenCode and Gemini CLI
+    Agents,
     /// Build the documentation as web pages in target/book, and print the path of the first
     Book,
     /// Make the packages that are published, under their published names, and print the folder in which

@@ -3,6 +3,7 @@
 //! `steps.rs` lists the checks, and each has its own file. `cargo xtask mutants` tests the checks themselves:
 //! see `mutants.rs`.
 
+mod agents;
 mod apart;
 mod bench;
 mod book;
@@ -74,6 +75,7 @@ fn perform(word: Word, sh: &Shell) -> Result<bool> {
         Word::Bench(words) => bench::run(sh, &words, &mut io::stdout())?,
         Word::Load { what } => load(&what, sh)?,
         Word::Cluster(words) => cluster::run(sh, &words)?,
+        Word::Agents => agents::check_all(sh)?,
         Word::Book => println!("{}", book::build(sh)?.join("index.html").display()),
         Word::Package => println!("{}", package::make(sh)?.display()),
     }

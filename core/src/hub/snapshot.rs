@@ -10,7 +10,7 @@ use crate::table::Table;
 use chat_types::{Event, RoomId, RoomSeq};
 
 /// The first bytes of a snapshot: format and version.
-const FORMAT: &str = "talking-stick hub 6";
+const FORMAT: &str = "talking-stick hub 7";
 
 /// Most participants and rooms take less space in a snapshot. To grow it costs as much as to write
 /// it.

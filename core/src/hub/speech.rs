@@ -9,19 +9,28 @@ use crate::counters::ReleaseCause;
 use crate::draft::count;
 use crate::name::has_visible;
 use crate::reject::{Outcome, Reject, refuse_if};
-use crate::stick::Stick;
-use chat_types::{Body, EndReason, Epoch, Reply, RoomId, UserId};
+use crate::stick::{Speech, Stick};
+use chat_types::{Addressees, Body, EndReason, Epoch, Reply, RoomId, UserId, Who};
 
 /// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;
+
+/// The largest number of members that a message is addressed to.
+pub(crate) const MAX_TO: u32 = 16;
 
 /// The number of characters of a draft that a cut append shows.
 pub(super) const SUFFIX: usize = 50;
 
 impl Hub {
-    pub(super) fn send(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
-        self.check_text(text)?;
-        Ok(self.say(user, room, Arc::clone(text)))
+    pub(super) fn send(
+        &mut self,
+        user: UserId,
+        room: RoomId,
+        text: &Arc<str>,
+        to: &Addressees,
+    ) -> Outcome {
+        let speech = self.speech(room, Arc::clone(text), to)?;
+        Ok(self.say(user, room, speech))
     }
 
     pub(super) fn append(&mut self, user: UserId, room: RoomId, text: &str) -> Outcome {
@@ -43,14 +52,13 @@ impl Hub {
         })
     }
 
-    pub(super) fn push(&mut self, user: UserId, room: RoomId) -> Outcome {
+    pub(super) fn push(&mut self, user: UserId, room: RoomId, to: &Addressees) -> Outcome {
         let draft = self.room(room).draft(user);
         let draft = draft.filter(|draft| !draft.is_empty());
         let text = &*draft.ok_or(Reject::DraftEmpty)?.text;
-        self.check_text(text)?;
-        let text = Arc::from(text);
+        let speech = self.speech(room, Arc::from(text), to)?;
         self.room_mut(room).clear_draft(user);
-        let reply = self.say(user, room, text);
+        let reply = self.say(user, room, speech);
         // Where the stick is optional, a member may push while it waits for the stick, and keeps
         // its place. The message may have ended a pair room; those have no stick.
         let stick = self.room(room).stick();
@@ -109,27 +117,46 @@ impl Hub {
         Ok(room)
     }
 
-    /// Checks that the text can be a message.
-    pub(super) fn check_text(&self, text: &str) -> Outcome<()> {
-        refuse_if(!has_visible(text), Reject::MessageEmpty)?;
+    /// Checks that the text can be a message to these members of the room.
+    pub(super) fn speech(&self, room: RoomId, text: Arc<str>, to: &Addressees) -> Outcome<Speech> {
+        refuse_if(!has_visible(&text), Reject::MessageEmpty)?;
         let limit = self.config.max_message;
         // Counting characters is costly. A text has at most as many characters as bytes.
-        let is_longer = text.len() > limit as usize && count(text) > limit;
-        refuse_if(is_longer, Reject::MessageTooLong { limit })
+        let is_longer = text.len() > limit as usize && count(&text) > limit;
+        refuse_if(is_longer, Reject::MessageTooLong { limit })?;
+        Ok(Speech {
+            text,
+            to: match to.is_empty() {
+                true => [].into(),
+                false => self.addressees(room, to)?,
+            },
+        })
+    }
+
+    /// These members of the room, as others see them.
+    fn addressees(&self, room: RoomId, to: &Addressees) -> Outcome<Box<[Arc<Who>]>> {
+        let members = self.room(room);
+        let member = |user| match members.is_member(user) {
+            true => Ok(self.who(user)),
+            false => Err(Reject::UserNotFound),
+        };
+        to.iter().map(member).collect()
     }
 
     /// Posts the message. The caller has made all checks.
-    pub(super) fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
+    pub(super) fn say(&mut self, user: UserId, room: RoomId, speech: Speech) -> Reply {
         let sender = self.who(user);
         let limit = self.config.turn_limit;
         let found = self.room_mut(room);
         let left = found.count_turn(limit);
         let stick = found.stick().filter(|stick| stick.holds(user));
         let epoch = stick.map(|stick| stick.epoch);
+        let Speech { text, to } = speech;
         let body = Body::Message {
             sender,
             text,
             epoch,
+            to,
         };
         let room_seq = self.post(room, body, Some(user));
         self.counters.messages += 1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Body, Epoch, Reply, RoomId, Span, StickMove, UserId};
+use chat_types::{Addressees, Body, Epoch, Reply, RoomId, Span, StickMove, UserId};
 
 use super::Hub;
 use super::deadlines::number_behind;
@@ -51,15 +51,21 @@ impl Hub {
 
     /// Says the text at once, with the stick where the room has one, and passes the stick on. A caller that
     /// has to wait for the stick leaves it with its claim.
-    pub(super) fn speak(&mut self, user: UserId, room: RoomId, text: &Arc<str>) -> Outcome {
+    pub(super) fn speak(
+        &mut self,
+        user: UserId,
+        room: RoomId,
+        text: &Arc<str>,
+        to: &Addressees,
+    ) -> Outcome {
         refuse_if(self.is_muted(user), Reject::Muted)?;
-        self.check_text(text)?;
+        let speech = self.speech(room, Arc::clone(text), to)?;
         self.claim(user, room);
         let stick = self.room_mut(room).stick_mut();
-        if stick.is_some_and(|stick| stick.leave_message(user, text)) {
+        if stick.is_some_and(|stick| stick.leave_message(user, &speech)) {
             return self.stick_reply(user, room);
         }
-        let reply = self.say(user, room, Arc::clone(text));
+        let reply = self.say(user, room, speech);
         self.give_up_stick(room, user, ReleaseCause::PUSH);
         Ok(reply)
     }
@@ -132,8 +138,8 @@ impl Hub {
             let epoch = stick.epoch;
             self.counters.count_move(now, StickMove::GrantedFromLine);
             self.tell_granted(room, user);
-            let Some(text) = message else { return };
-            self.say(user, room, text);
+            let Some(speech) = message else { return };
+            self.say(user, room, speech);
             if let Some(stick) = self.room_mut(room).stick_mut() {
                 stick.give_up(user);
             }

@@ -2,12 +2,12 @@
 //! their limit.
 
 use chat_types::{
-    Address, Call, Caller, Command, Config, EnterQueue, Entry, Implied, Read, Reader, RequestKey,
-    Seq, Ticket, Time, UserId,
+    Address, Addressees, Call, Caller, Command, Config, EnterQueue, Entry, Implied, Read, Reader,
+    RequestKey, Seq, Ticket, Time, UserId,
 };
 
 use super::{Failing, MAX_PAUSE, Node, OVERLOAD_RETRY, Origin};
-use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
+use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON, MAX_TO};
 use crate::name::MAX_NAME;
 use crate::reject::{Accepted, Argument, LineFault, NameFault, Outcome, Reject, refuse_if};
 
@@ -203,7 +203,9 @@ impl Node {
     pub(super) fn check_sizes(&self, command: &Command) -> Outcome<()> {
         let config = self.hub.config();
         match command {
-            Command::SendMessage { text, .. } | Command::Speak { text, .. } => {
+            Command::Push { to, .. } => check_to(to),
+            Command::SendMessage { text, to, .. } | Command::Speak { text, to, .. } => {
+                check_to(to)?;
                 let limit = config.max_message;
                 check(text, limit as usize, || Reject::MessageTooLong { limit })
             }
@@ -252,6 +254,14 @@ fn check_enter(enter: &EnterQueue, config: &Config) -> Outcome<()> {
     check(id, MAX_PUBLIC_ID, || {
         Reject::invalid(Argument::UserId, Accepted::PublicId)
     })
+}
+
+fn check_to(to: &Addressees) -> Outcome<()> {
+    let accepted = Accepted::AtMost(MAX_TO);
+    refuse_if(
+        to.len() > MAX_TO as usize,
+        Reject::invalid(Argument::To, accepted),
+    )
 }
 
 fn check_name(name: &str) -> Outcome<()> {

@@ -16,6 +16,7 @@ mod render;
 mod script;
 mod words;
 
+mod addresses;
 mod archive;
 mod blocks;
 mod breaks;

@@ -117,9 +117,15 @@ fn body(body: &Body) -> String {
             sender,
             text,
             epoch,
+            to,
         } => {
             let epoch = epoch.map_or(String::new(), |epoch| format!(" under epoch {epoch}"));
-            format!(" {}: {text:?}{epoch}", shown(sender))
+            let to: Vec<_> = to.iter().map(|who| shown(who)).collect();
+            let to = match to.is_empty() {
+                true => String::new(),
+                false => format!(" to {}", to.join(", ")),
+            };
+            format!(" {}{to}: {text:?}{epoch}", shown(sender))
         }
         Body::PartnerDisconnected(reason) => format!(" {}", reason.name()),
         Body::PartnerAway(who)

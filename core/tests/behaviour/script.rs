@@ -4,7 +4,7 @@
 //! config stick_lease=4s             limits, before anything else; or: seed 7
 //! 0s  ann login lobby               a name that was not seen before registers
 //!     ben login lobby as='Ben B'    without a time: at that of the last line
-//! 1s  ann send 'hi' key=1 epoch=2 room=room_1
+//! 1s  ann send 'hi' key=1 epoch=2 room=room_1 to=ben,cat
 //! 2s  ann new login lobby key=9     `new`: without a handle (a retried registration)
 //!     cat login lobby from=3        a registration from this address; without it, from 0
 //! 3s  operator mute ann 'noise'
@@ -21,8 +21,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Address, BreakKind, Caller, Command, Config, Continuity, EnterQueue, Entry, Epoch, Implied,
-    Operate, RequestKey, RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
+    Address, Addressees, BreakKind, Caller, Command, Config, Continuity, EnterQueue, Entry, Epoch,
+    Implied, Operate, RequestKey, RoomId, SecretHash, Seq, Span, UserId, mix_bytes,
 };
 
 use crate::words::Words;
@@ -163,6 +163,9 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
     let verb = words.next();
     let room = words.number("room").map(RoomId);
     let epoch = words.number("epoch").map(Epoch);
+    let to = words.text("to").unwrap_or_default();
+    let to = to.split(',').filter(|name| !name.is_empty());
+    let to: Addressees = to.map(|name| participant(name, lookup)).collect();
     match verb.as_str() {
         "enter_queue" => Command::EnterQueue(enter(words)),
         "leave_queue" => Command::LeaveQueue,
@@ -174,10 +177,12 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             room,
             text: words.next().into(),
             epoch,
+            to,
         },
         "speak" => Command::Speak {
             room,
             text: words.next().into(),
+            to,
         },
         "leave_chat" => Command::LeaveChat { room },
         "talking_stick" => Command::TalkingStick { room, epoch },
@@ -186,7 +191,7 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             text: words.next().into(),
             epoch,
         },
-        "push" => Command::Push { room, epoch },
+        "push" => Command::Push { room, epoch, to },
         "undo" => Command::Undo { room, epoch },
         "reset" => Command::Reset { room, epoch },
         "typing" => Command::Typing { room },

@@ -2,8 +2,9 @@
 
 use chat_core::config::{Limit, Matching, StickRule};
 use chat_core::{
-    Address, BreakKind, Caller, Command, Config, Continuity, Effect, EnterQueue, Entry, Epoch, Hub,
-    Implied, Operate, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time, UserId,
+    Address, Addressees, BreakKind, Caller, Command, Config, Continuity, Effect, EnterQueue, Entry,
+    Epoch, Hub, Implied, Operate, Reject, Reply, RequestKey, RoomId, SecretHash, Seq, Span, Time,
+    UserId,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -285,18 +286,25 @@ fn newcomer(person: u8, from: u64) -> Caller {
     }
 }
 
+fn addressees() -> impl Strategy<Value = Addressees> {
+    vec(user(), 0..3).prop_map(|users| users.into_iter().collect())
+}
+
 fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => login(),
         5 => enter(),
         1 => Just(Command::LeaveQueue),
-        5 => (room(), text(), epoch())
-            .prop_map(|(room, text, epoch)| Command::SendMessage { room, text, epoch }),
+        5 => (room(), text(), epoch(), addressees())
+            .prop_map(|(room, text, epoch, to)| Command::SendMessage { room, text, epoch, to }),
+        3 => (room(), text(), addressees())
+            .prop_map(|(room, text, to)| Command::Speak { room, text, to }),
         2 => room().prop_map(|room| Command::LeaveChat { room }),
         7 => (room(), epoch()).prop_map(|(room, epoch)| Command::TalkingStick { room, epoch }),
         9 => (room(), text(), epoch())
             .prop_map(|(room, text, epoch)| Command::Append { room, text, epoch }),
-        2 => (room(), epoch()).prop_map(|(room, epoch)| Command::Push { room, epoch }),
+        2 => (room(), epoch(), addressees())
+            .prop_map(|(room, epoch, to)| Command::Push { room, epoch, to }),
         1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Undo { room, epoch }),
         1 => (room(), epoch()).prop_map(|(room, epoch)| Command::Reset { room, epoch }),
         1 => room().prop_map(|room| Command::Typing { room }),

@@ -41,7 +41,7 @@ proptest! {
         }
         prop_assert!(Hub::restore(&[whole, more].concat()).is_err());
         prop_assert!(Hub::restore(&bytes).is_err());
-        let headed = [b"\x13talking-stick hub 6".as_slice(), &bytes].concat();
+        let headed = [b"\x13talking-stick hub 7".as_slice(), &bytes].concat();
         prop_assert!(Hub::restore(&headed).is_err());
     }
 
@@ -84,9 +84,9 @@ fn a_snapshot_of_another_version_is_refused_as_that() {
     let bytes = Hub::new(Config::default(), 1).snapshot();
     let version = bytes
         .iter()
-        .position(|byte| *byte == b'6')
+        .position(|byte| *byte == b'7')
         .expect("it says which it is");
-    for other in *b"57" {
+    for other in *b"68" {
         let mut bytes = bytes.clone();
         bytes[version] = other;
         assert_eq!(Hub::restore(&bytes).err(), Some(RestoreError::Format));

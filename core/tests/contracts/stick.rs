@@ -1,8 +1,8 @@
 //! Compares the stick with a naive model: a list of claimants, the first of whom is the holder.
 
 use chat_core::{
-    Address, Caller, Command, Config, Entry, Epoch, Hub, Operate, Reply, RoomId, SecretHash, Span,
-    Time, UserId,
+    Address, Addressees, Caller, Command, Config, Entry, Epoch, Hub, Operate, Reply, RoomId,
+    SecretHash, Span, Time, UserId,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -107,9 +107,18 @@ fn entry(who: u8, act: Act, epoch: Option<Epoch>) -> Entry {
         Act::Claim => Command::TalkingStick { room, epoch },
         Act::Send => {
             let text = "hi".into();
-            Command::SendMessage { room, text, epoch }
+            Command::SendMessage {
+                room,
+                text,
+                epoch,
+                to: Addressees::ALL,
+            }
         }
-        Act::Push => Command::Push { room, epoch },
+        Act::Push => Command::Push {
+            room,
+            epoch,
+            to: Addressees::ALL,
+        },
         Act::Reset => Command::Reset { room, epoch },
         Act::Leave => Command::LeaveChat { room },
         Act::Join => Command::Login {

@@ -2,8 +2,8 @@
 
 use chat_core::config::RateLimit;
 use chat_core::{
-    Address, Answer, Call, Caller, Command, Config, EnterQueue, Entry, Node, Output, Read, Reader,
-    Reject, Reply, RequestKey, Response, SecretHash, Seq, Span, Ticket, Time,
+    Address, Addressees, Answer, Call, Caller, Command, Config, EnterQueue, Entry, Node, Output,
+    Read, Reader, Reject, Reply, RequestKey, Response, SecretHash, Seq, Span, Ticket, Time,
 };
 
 /// A shell with its own clock and a journal that commits on command.
@@ -54,6 +54,7 @@ pub(crate) fn text(text: &str) -> Command {
         room: None,
         text: text.into(),
         epoch: None,
+        to: Addressees::ALL,
     }
 }
 

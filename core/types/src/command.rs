@@ -1,5 +1,6 @@
 //! Commands, the kinds of breaks, operators' acts, and journal entries.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -139,6 +140,8 @@ pub enum Command {
         text: Arc<str>,
         /// The epoch of the grant that the caller believes it holds.
         epoch: Option<Epoch>,
+        /// The members that it is addressed to; none for all.
+        to: Addressees,
     },
     /// Send a message as soon as the caller holds the stick, and pass the stick on with it. A caller that has
     /// to wait is in the line, and a later `speak` of it replaces the message.
@@ -147,6 +150,8 @@ pub enum Command {
         room: Option<RoomId>,
         /// The text.
         text: Arc<str>,
+        /// The members that it is addressed to; none for all.
+        to: Addressees,
     },
     /// Leave a room.
     LeaveChat {
@@ -175,6 +180,8 @@ pub enum Command {
         room: Option<RoomId>,
         /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
+        /// The members that it is addressed to; none for all.
+        to: Addressees,
     },
     /// Undo the last append.
     Undo {
@@ -247,6 +254,62 @@ impl Command {
             Self::TakeBreak { kind, .. } => kind.name(),
             Self::Unregister => "unregister",
         }
+    }
+}
+
+impl Command {
+    /// Those that a message is addressed to; none for other commands.
+    pub const fn to_mut(&mut self) -> Option<&mut Addressees> {
+        if let Self::SendMessage { to, .. } | Self::Speak { to, .. } | Self::Push { to, .. } = self
+        {
+            return Some(to);
+        }
+        None
+    }
+
+    /// The same, to read.
+    #[must_use]
+    pub const fn to(&self) -> Option<&Addressees> {
+        if let Self::SendMessage { to, .. } | Self::Speak { to, .. } | Self::Push { to, .. } = self
+        {
+            return Some(to);
+        }
+        None
+    }
+}
+
+/// The members of a room that a message is addressed to; mostly none, which means all. Shared, because every
+/// command has the size of the largest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Addressees(Option<Arc<BTreeSet<UserId>>>);
+
+impl Addressees {
+    /// A message to all.
+    pub const ALL: Self = Self(None);
+
+    /// Their number.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |all| all.len())
+    }
+
+    /// Whether the message is to all.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Each of them, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = UserId> {
+        self.0.iter().flat_map(|all| all.iter().copied())
+    }
+}
+
+impl FromIterator<UserId> for Addressees {
+    fn from_iter<I: IntoIterator<Item = UserId>>(users: I) -> Self {
+        let all: BTreeSet<_> = users.into_iter().collect();
+        Self((!all.is_empty()).then(|| Arc::new(all)))
     }
 }
 

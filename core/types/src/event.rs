@@ -56,6 +56,9 @@ pub enum Body {
         text: Arc<str>,
         /// The epoch of the sender's grant, in a room with a stick.
         epoch: Option<Epoch>,
+        /// The members that the message is addressed to, in ascending order of their numbers; none if it is
+        /// for all. All members receive it.
+        to: Box<[Arc<Who>]>,
     },
     /// `partner.disconnected`: the pair room ended. To both, except a member whose own call ended
     /// it.
@@ -205,6 +208,12 @@ impl Body {
             | Self::Kicked { user: who, .. } => std::slice::from_ref(who),
             Self::PartnerDisconnected(_) | Self::Closed { .. } => &[],
         }
+    }
+
+    /// Whether it is a message to others than this reader.
+    #[must_use]
+    pub fn is_to_others(&self, reader: UserId) -> bool {
+        matches!(self, Self::Message { to, .. } if !to.is_empty() && to.iter().all(|who| who.id != reader))
     }
 
     /// The sender and the text of a message.

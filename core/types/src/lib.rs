@@ -20,7 +20,9 @@ pub mod config;
 pub mod reject;
 
 pub use call::{Call, Earlier, OwnerReads, Read, Reader, Ticket};
-pub use command::{BreakKind, Caller, Command, Continuity, EnterQueue, Entry, Implied, Operate};
+pub use command::{
+    Addressees, BreakKind, Caller, Command, Continuity, EnterQueue, Entry, Implied, Operate,
+};
 pub use config::{Config, ConfigError};
 pub use counted::{StickMove, TimerKind};
 pub use event::{

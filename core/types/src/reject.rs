@@ -337,6 +337,8 @@ pub enum LineFault {
 pub enum Argument {
     #[error("user_id")]
     UserId,
+    #[error("the number of users that a message is addressed to")]
+    To,
     #[error("interests")]
     Interests,
     #[error("room")]

@@ -213,12 +213,12 @@ impl Service {
     ) -> CallOutcome {
         let own_words = asked.ask.own_words();
         let part = asked.ask.part();
-        let read = if let Ask::Read(read) | Ask::Then(_, read) = asked.ask {
+        let read = if let Ask::Read(read) | Ask::Say(.., Some(read)) = asked.ask {
             Some(read)
         } else {
             None
         };
-        let listens = matches!(asked.ask, Ask::Then(..));
+        let listens = matches!(asked.ask, Ask::Say(..));
         let mut answered = match self.call_of(known, asked).await {
             Ok(call) => self.call(origin.address, call).await,
             Err(reject) => self.node.refusal(reject),
@@ -350,7 +350,18 @@ impl Service {
         let key = asked.key.map(|key| self.secrets.request_key(&key));
         let caller = known.caller;
         Ok(match asked.ask {
-            Ask::Command(command) | Ask::Then(command, _) | Ask::Minting(command, _) => {
+            Ask::Command(command) | Ask::Minting(command, _) => command_call(caller, key, command),
+            Ask::Say(mut command, to, _) => {
+                if let Some(addressed) = command.to_mut().filter(|_| !to.is_empty()) {
+                    let look = self.node.look(move |view| {
+                        let numbers = to.iter().map(|who| {
+                            let by_id = view.hub.user_by_public_id(who);
+                            by_id.or_else(|| view.hub.user_by_name(who))
+                        });
+                        numbers.map(|user| user.unwrap_or(NOBODY)).collect()
+                    });
+                    *addressed = look.await.map_err(|reject| reject.with_earlier(earlier))?;
+                }
                 command_call(caller, key, command)
             }
             Ask::About(id, said, command) => {

@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::response::Response;
 use chat_core::{
-    Body, Command, Event, Item, NoticeKind, Page, Read, Reject, Reply, Response as Answer, RoomId,
-    Seq, Span, Time, UserId, Who,
+    Addressees, Body, Command, Event, Item, NoticeKind, Page, Read, Reject, Reply,
+    Response as Answer, RoomId, Seq, Span, Time, UserId, Who,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -178,6 +178,7 @@ impl OlderCall<'_> {
             room: None,
             text: arguments.needed_text("message")?,
             epoch: None,
+            to: Addressees::ALL,
         };
         let mut sent = self.perform(Tool::SendMessage, &send).await;
         if matches!(&sent, Err(refusal) if refusal.code == "stick_required")

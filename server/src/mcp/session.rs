@@ -96,6 +96,13 @@ impl Session {
         lock(&self.idle_since).elapsed()
     }
 
+    /// Whether a stream of its revision may end at any time, for its client to open it again behind
+    /// the last id.
+    pub(super) fn has_ending_streams(&self) -> bool {
+        let revision = self.revision.get();
+        revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25)
+    }
+
     /// Registers a new stream of pushes. The previous stream, whose client may be gone, ends. The
     /// token is cancelled when this one must end.
     pub(super) fn new_stream(&self) -> CancellationToken {

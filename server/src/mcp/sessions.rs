@@ -276,10 +276,9 @@ impl Sessions {
         let (address, source) = *lock(&session.last);
         let held = Opening::current().granted(self.service.place_for_stream(source))?;
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
-        let revision = session.revision.get();
         // The first event has an id and empty data. Clients of older revisions parse the data of
         // each event as JSON, and fail at it.
-        if revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25) {
+        if session.has_ending_streams() {
             let first = ServerSseMessage::priming(marks.to_string(), RETRY);
             // The channel is empty, so there is space.
             let _ = sender.try_send(first);
@@ -451,7 +450,14 @@ impl SessionManager for Sessions {
             guard.disarm();
             None
         });
-        let answers = ReceiverStream::new(answers.inner);
+        // Some clients of older revisions open a stream again when it has ended with an id, even that
+        // of an answer, and without an id the next time: as one more stream of pushes, which ends
+        // the one before, which they open again.
+        let has_ids = session.has_ending_streams();
+        let answers = ReceiverStream::new(answers.inner).map(move |mut said| {
+            said.event_id = said.event_id.filter(|_| has_ids);
+            said
+        });
         Ok(holding(answers.chain(end), busy))
     }
 

@@ -21,8 +21,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::session::{AgentSession, Before};
-use super::{Inbox, WakeError};
-use crate::relay::{CallObserver, Upstream};
+use super::{Inbox, News, NewsSource, WakeError, said};
+use crate::relay::{CallObserver, Upstream, UpstreamError};
 
 /// The door of one relay.
 #[derive(Debug)]
@@ -131,29 +131,25 @@ impl Door {
         let mut session = AgentSession::take(("codex", thread), Before::Stays).await?;
         session.register(inbox)?;
         let inbox = Inbox::at(self.upstream.clone(), inbox)?;
-        let mut waker = session.waker(self.limit);
+        let mut watch = session.watch(self.limit);
         let mut queued = None;
         loop {
             self.idle(queued.take()).await;
             let mut told = |line: &str| tracing::warn!("{line}");
-            let news = waker.waits(&inbox, &mut told).await?;
-            let calls = *self.calls.borrow();
-            let is_idle = calls
-                .idle_at(self.idle_after, None)
-                .is_some_and(|at| at <= Instant::now());
-            if !is_idle {
-                // It reads them by itself.
-                continue;
-            }
-            match queue(thread, news.to_string()).await {
+            let idle = WhileIdle {
+                door: self,
+                inbox: &inbox,
+            };
+            let text = said(&watch.waits(&idle, &mut told).await?);
+            let begun = self.calls.borrow().begun;
+            match queue(thread, text.clone()).await {
                 Ok(()) => {
-                    tracing::info!(thread, %news, "queued, which Codex starts a turn with");
-                    queued = Some(calls.begun);
+                    tracing::info!(thread, text, "queued, which Codex starts a turn with");
+                    queued = Some(begun);
                 }
                 Err(why) => tracing::warn!(thread, "Codex is not woken: {why}"),
             }
-            waker.told(news);
-            session.remember(&waker)?;
+            session.remember(&mut watch)?;
         }
     }
 
@@ -175,6 +171,27 @@ impl Door {
                 () = super::until(at) => {}
             }
         }
+    }
+}
+
+/// An inbox that is looked into while Codex is idle: otherwise it reads by itself.
+struct WhileIdle<'a> {
+    door: &'a Door,
+    inbox: &'a Inbox,
+}
+
+impl NewsSource for WhileIdle<'_> {
+    async fn unread(&self) -> Result<(News, u64), UpstreamError> {
+        self.door.idle(None).await;
+        self.inbox.unread().await
+    }
+
+    async fn rings(&self, cursor: u64) -> Result<(), UpstreamError> {
+        self.inbox.rings(cursor).await
+    }
+
+    fn was_read(&self) -> bool {
+        self.inbox.was_read()
     }
 }
 

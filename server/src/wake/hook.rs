@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use super::session::{AgentSession, Before, is_known};
-use super::{Ended, Inbox, Lines, News, WakeError, Waker};
+use super::{Ended, Inbox, Lines, News, WakeError, Watch, said};
 use crate::relay::UpstreamError;
 
 /// The most bytes of an input: a result of a tool may be long.
@@ -88,12 +88,11 @@ pub(super) async fn run(
         }
         "Stop" | "AfterAgent" if is_known(session.0, session.1)? => {
             let mut session = AgentSession::take(session, Before::Ends).await?;
-            let mut waker = session.waker(args.limit);
-            return match news(&session, &mut waker, args, told).await {
+            let mut watch = session.watch(args.limit);
+            return match news(&session, &mut watch, args, told).await {
                 Ok(Some(news)) => {
-                    let ended = let_go_on(program, news, &waker, told, say);
-                    waker.told(news);
-                    session.remember(&waker)?;
+                    let ended = let_go_on(program, &news, &watch, told, say);
+                    session.remember(&mut watch)?;
                     Ok(ended)
                 }
                 Ok(None) => Ok(Ended::Silent),
@@ -114,7 +113,7 @@ pub(super) async fn run(
 /// is gone.
 async fn news(
     session: &AgentSession,
-    waker: &mut Waker,
+    watch: &mut Watch,
     args: &WakeArgs,
     told: Lines<'_>,
 ) -> Result<Option<News>, WakeError> {
@@ -127,7 +126,7 @@ async fn news(
         if session.has_left() && !inbox.is_in_a_room().await? {
             return Ok(None);
         }
-        waker.waits(&inbox, told).await.map(Some)
+        watch.waits(&inbox, told).await.map(Some)
     };
     tokio::select! {
         news = waits => news,
@@ -147,12 +146,12 @@ async fn orphaned() {
 /// Lets the agent go on with these news, in the way of its program.
 fn let_go_on(
     program: HookProgram,
-    news: News,
-    waker: &Waker,
+    news: &News,
+    watch: &Watch,
     told: Lines<'_>,
     say: Lines<'_>,
 ) -> Ended {
-    let text = news.to_string();
+    let text = said(news);
     match program {
         HookProgram::Claude => {
             told(&text);
@@ -161,12 +160,9 @@ fn let_go_on(
         HookProgram::Gemini => say(&json!({ "decision": "block", "reason": text }).to_string()),
         HookProgram::Opencode => {
             // The same for the same news, so that a repetition after a crash is no second turn.
-            let again = if news.seq() <= waker.mark.seq {
-                "again"
-            } else {
-                ""
-            };
-            let id = format!("{}{again}", news.seq());
+            let mark = watch.waker.mark();
+            let again = if mark.is_repeated { "again" } else { "" };
+            let id = format!("{}{again}", mark.seq);
             say(&json!({ "id": id, "text": text }).to_string());
         }
     }

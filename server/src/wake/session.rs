@@ -4,16 +4,17 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use chat_core::{Span, Time};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use server_settings::cli::KnockLimit;
 use server_settings::state_folder;
 use server_storage::private;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::{HOUR, Mark, WakeError, Waker};
+use super::{WakeError, Watch, parsed, written};
 
 /// The most sessions that are remembered. The one that was used longest ago is forgotten first.
 const MAX_SESSIONS: usize = 256;
@@ -146,24 +147,19 @@ impl AgentSession {
         Ok(())
     }
 
-    /// The decisions about its agent.
-    pub(super) fn waker(&self, limit: KnockLimit) -> Waker {
-        let mark = Mark::parse(&self.note.mark).unwrap_or_default();
-        let now = (Instant::now(), seconds());
-        let knocks = self.note.knocks.iter().filter_map(|at| {
-            let ago = Duration::from_secs(now.1.saturating_sub(*at));
-            now.0.checked_sub(ago).filter(|_| ago < HOUR)
-        });
-        Waker::new(mark, knocks.collect(), limit)
+    /// The waker of its agent.
+    pub(super) fn watch(&self, limit: KnockLimit) -> Watch {
+        let mark = parsed(&self.note.mark).unwrap_or_default();
+        let knocks = self.note.knocks.iter();
+        let knocks = knocks.map(|at| Time(0) + Span::secs(*at));
+        Watch::new(mark, knocks, limit)
     }
 
-    /// Remembers of what the agent was told.
-    pub(super) fn remember(&mut self, waker: &Waker) -> Result<(), WakeError> {
-        let now = seconds();
-        self.note.mark = waker.mark.to_string();
-        let knocks = waker.knocks.iter();
-        let knocks = knocks.map(|at| now.saturating_sub(at.elapsed().as_secs()));
-        self.note.knocks = knocks.collect();
+    /// Remembers that the agent was told.
+    pub(super) fn remember(&mut self, watch: &mut Watch) -> Result<(), WakeError> {
+        self.note.mark = written(watch.told());
+        let knocks = watch.waker.knocks();
+        self.note.knocks = knocks.map(|at| at.since(Time(0)).as_secs()).collect();
         self.write()
     }
 
@@ -183,11 +179,6 @@ impl AgentSession {
             .map(drop)
             .map_err(|error| WakeError::unusable(&self.path, &error))
     }
-}
-
-fn seconds() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 /// Asks the process that holds this lock to end. Its number is in the file.

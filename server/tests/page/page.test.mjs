@@ -55,10 +55,12 @@ describe('a room with a stick', () => {
 
     // The stick passed to the next in the queue, and on again.
     await ben.page.getByText('You have the stick').waitFor();
-    const long = 'word '.repeat(90).trim();
+    const long = `@bot, ${'word '.repeat(90).trim()}`;
     await write(ben.page, long);
     await button(ben.page, 'Say it').click();
     await ann.said(long);
+    await ann.page.locator('.by', { hasText: 'Ben to Bot' }).waitFor();
+    await bot.hears((event) => event.message === long && event.to[0].you);
     await ann.page.getByText('Bot has the stick').waitFor();
     await bot.say('I am an agent.');
     for (const one of [ann, ben]) await one.said('I am an agent.');

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use chat_core::config::{RateLimit, StickRule};
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
-    Reader, Reject, Reply, Response, SecretHash, Span, Time,
+    Address, Addressees, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position,
+    Read, Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server_chat::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Running,
@@ -327,6 +327,7 @@ fn say(n: u8, text: &str) -> Call {
             room: None,
             text: text.into(),
             epoch: None,
+            to: Addressees::ALL,
         },
     }
 }

@@ -1,5 +1,6 @@
 //! Whole conversations through the service, which all transports share.
 
+mod addresses;
 mod archive;
 mod demonstration;
 mod obedient;

@@ -10,6 +10,7 @@ use sim_model::protocol::{Decided, Notice, OpKind, Outcome, Refusal, Reply, Room
 use sim_model::server::{Call, Entry, Gap, JournalState};
 
 use crate::model::{Body, Deadline, Event, GivenAgain, Inbox};
+use crate::woken::WakingFault;
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -114,6 +115,8 @@ pub(crate) enum Difference {
         verb: &'static str,
         said: Reply,
     },
+    /// The waker of a user that sleeps breaks its rule.
+    Waking { reader: User, fault: WakingFault },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -226,6 +229,7 @@ impl Difference {
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
             | Self::Unsolicited(Unsolicited::End(reader))
+            | Self::Waking { reader, .. }
             | Self::Unjournaled { user: reader, .. } => [Some(*reader), None],
             Self::Batch { owed, seen } => [owed, seen].map(|item| item.as_ref()?.user()),
             Self::Late { due, .. } | Self::Overtaken { due, .. } => [due.user(), None],
@@ -333,7 +337,19 @@ pub(crate) fn is_alike(one: &Body, other: &Body) -> bool {
 
 /// Whether the same happened, to anyone.
 pub(crate) fn says_the_same(one: &Body, other: &Body) -> bool {
-    one.number() == other.number() && details(one) == details(other)
+    one.number() == other.number()
+        && details(one) == details(other)
+        && addressees(one).eq(addressees(other))
+}
+
+/// Those that a message is addressed to.
+fn addressees(what: &Body) -> impl Iterator<Item = User> {
+    let to = if let Body::Message { to, .. } = what {
+        &to[..]
+    } else {
+        &[]
+    };
+    to.iter().map(|who| who.id)
 }
 
 /// What an event says beside its kind and its participants.

@@ -19,6 +19,7 @@ use crate::model::Model;
 use crate::properties;
 use crate::reconciler::Reconciler;
 use crate::witness::Witness;
+use crate::woken::{WakingFault, Woken};
 
 /// Judges the records of one run by the plan's properties.
 ///
@@ -32,6 +33,8 @@ pub struct Judge {
     findings: Findings,
     /// With several servers: the judge of who owns their log, and whether they agree.
     cluster: Option<Box<ClusterJudge>>,
+    /// The judge of the wakers of users that sleep.
+    woken: Woken,
     /// The client of each participant.
     owners: FxHashMap<User, Agent>,
 }
@@ -76,6 +79,7 @@ impl Clone for Judge {
             method: self.method.clone(),
             findings: self.findings.clone(),
             cluster: self.cluster.clone(),
+            woken: self.woken.clone(),
             owners: self.owners.clone(),
         }
     }
@@ -115,6 +119,12 @@ impl Judge {
     }
 
     fn record_world(&mut self, at: Time, record: &WorldRecord<'_>) {
+        if let WorldRecord::Waker { agent, what } = *record
+            && !self.findings.is_closed
+        {
+            let broken = self.woken.record(at, agent, what);
+            return self.add_of_waker(at, broken);
+        }
         if let Method::Audit(auditor) = &mut self.method
             && let WorldRecord::Sizes {
                 sizes,
@@ -130,6 +140,14 @@ impl Judge {
                 auditor.size(at, what, size, limit);
             }
             self.findings.add_found(auditor.found.take());
+        }
+    }
+
+    fn add_of_waker(&mut self, at: Time, broken: Option<(User, WakingFault)>) {
+        if let Some((reader, fault)) = broken {
+            let difference = Difference::Waking { reader, fault };
+            let finding = Finding::of(Property::Woken, at, difference);
+            self.findings.add(finding);
         }
     }
 
@@ -186,6 +204,7 @@ impl Judge {
             method,
             findings: Findings::new(plan),
             cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
+            woken: Woken::default(),
             owners: FxHashMap::default(),
         }
     }
@@ -208,7 +227,12 @@ impl Judge {
 
     /// Ends the judgement of a run that ended at `now`.
     #[must_use]
-    pub fn finish(self, now: Time) -> Judgement {
+    pub fn finish(mut self, now: Time) -> Judgement {
+        if !self.findings.is_closed {
+            let late = self.woken.look_for_late(now);
+            self.add_of_waker(now, late);
+        }
+        self.findings.exercise(Property::Woken, self.woken.checks);
         let (mut findings, mut cluster) = (self.findings, self.cluster);
         let model = match self.method {
             Method::Audit(mut auditor) => {

@@ -54,6 +54,7 @@ mod run_judge;
 mod sentence;
 mod series;
 mod witness;
+mod woken;
 
 pub use judge::{Judge, Judgement};
 pub use run_judge::{RunJudge, SeedOutcome};

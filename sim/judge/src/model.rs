@@ -312,10 +312,15 @@ impl Model {
             Command::EnterQueue(entry) => self.enter_queue(user, entry),
             Command::LeaveQueue => self.leave_queue(user),
             Command::Login { username, room } => self.login(user, username, room),
-            Command::SendMessage { room, text, epoch } => {
-                self.send(self.turn(user, *room, *epoch)?, text)
+            Command::SendMessage {
+                room,
+                text,
+                epoch,
+                to,
+            } => self.send(self.turn(user, *room, *epoch)?, text, to),
+            Command::Speak { room, text, to } => {
+                self.speak(self.turn(user, *room, None)?, text, to)
             }
-            Command::Speak { room, text } => self.speak(self.turn(user, *room, None)?, text),
             Command::LeaveChat { room } => self.leave_chat(user, *room),
             Command::TalkingStick { room, epoch } => {
                 self.talking_stick(self.turn(user, *room, *epoch)?)
@@ -325,7 +330,7 @@ impl Model {
             }
             Command::Undo { room, epoch } => self.undo(self.turn(user, *room, *epoch)?),
             Command::Reset { room, epoch } => self.reset(self.turn(user, *room, *epoch)?),
-            Command::Push { room, epoch } => self.push(self.turn(user, *room, *epoch)?),
+            Command::Push { room, epoch, to } => self.push(self.turn(user, *room, *epoch)?, to),
             Command::Typing { room } => self.typing(user, *room),
             Command::BlockUser { user: other } => self.block(user, *other),
             Command::UnblockUser { user: other } => self.unblock(user, *other),

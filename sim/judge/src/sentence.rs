@@ -66,6 +66,7 @@ parts! {
     Room: room => Part::Room(*room);
     (Room, u64): (room, seq) => Part::Place(*room, *seq);
     String: words => Part::Figure(words.clone());
+    u16: number => Part::Figure(number.to_string());
     u8: number => Part::Figure(number.to_string());
     u32: number => Part::Figure(number.to_string());
     u64: number => Part::Figure(number.to_string());

@@ -455,6 +455,7 @@ impl SeriesRecorder {
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::Operated { .. }
             | WorldRecord::Healed
+            | WorldRecord::Waker { .. }
             | WorldRecord::Sizes { .. } => {}
         }
     }

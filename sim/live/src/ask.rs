@@ -45,6 +45,8 @@ impl Ask {
         };
         let room_text = |room: Option<Room>| json!(room.map(|room| names.room_text(room)));
         let key = self.key.filter(|_| !self.op.is_read());
+        let to: Vec<_> = self.op.to().map(|user| names.user_text(user)).collect();
+        let to = Some(to).filter(|to| !to.is_empty());
         let usual = [
             ("handle", json!(handle)),
             ("request_key", json!(key.map(|key| names.key(key)))),
@@ -54,6 +56,7 @@ impl Ask {
                 "user_id",
                 json!(self.op.about().map(|user| names.user_text(user))),
             ),
+            ("to", json!(to)),
         ];
         let own = match &self.op {
             Op::Command(Command::EnterQueue(enter)) => {
@@ -72,7 +75,7 @@ impl Ask {
                 ("room_id", room_text(room.or(self.room))),
                 ("message", json!(text)),
             ],
-            Op::Command(Command::Speak { room, text }) => vec![
+            Op::Command(Command::Speak { room, text, .. }) => vec![
                 ("room_id", room_text(room.or(self.room))),
                 ("message", json!(text)),
                 ("wait_seconds", json!(0)),
@@ -119,7 +122,7 @@ mod tests {
     use chat_types::Span;
 
     use super::*;
-    use sim_model::protocol::ReadBy;
+    use sim_model::protocol::{Addressees, ReadBy};
 
     fn ask(op: Op) -> Ask {
         Ask {
@@ -142,6 +145,7 @@ mod tests {
             room: None,
             text: "hi".into(),
             epoch: None,
+            to: Addressees::ALL,
         }));
         let of = |ask: &Ask| ask.arguments(&names, Protocol::Http);
         assert_eq!(of(&said), json!({ "room_id": "room_4", "message": "hi" }));

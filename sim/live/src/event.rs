@@ -8,7 +8,7 @@ use super::clock::{Clock, timestamp};
 use super::names::Names;
 use super::shape::{EventJson, LostJson, WhoJson};
 use sim_model::protocol::{
-    Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User,
+    Body, EndReason, Event, Gap, InboxEvent, LostRange, Membership, StickLoss, User, Who,
 };
 
 /// What stands at a place of an inbox, for a client.
@@ -90,6 +90,12 @@ pub(super) fn said(text: &str) -> String {
     said
 }
 
+/// Those that a message is addressed to.
+pub(super) fn addressees(json: &EventJson, names: &Names) -> Box<[Arc<Who>]> {
+    let to = json.to.iter().flatten();
+    to.map(|who| names.who(who)).collect()
+}
+
 /// The event, at this instant; none for a gap, or if a part is missing.
 fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
     let who = |who: &Option<WhoJson>| who.as_ref().map(|who| names.who(who));
@@ -101,6 +107,7 @@ fn event(json: &EventJson, names: &Names, at: Time) -> Option<Event> {
             sender: who(&json.sender)?,
             text: said(json.message.as_deref().unwrap_or_default()).into(),
             epoch: json.epoch,
+            to: addressees(json, names),
         },
         "partner.disconnected" => {
             Body::PartnerDisconnected(EndReason::named(json.reason.as_deref()?)?)
@@ -209,6 +216,7 @@ mod tests {
                 }),
                 text: "a\nb".into(),
                 epoch: Some(Epoch(7)),
+                to: [].into(),
             },
         };
         let received = event.inbox_event();

@@ -196,6 +196,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
         ("schedule", plan.schedule != Schedule::Plain),
         ("opens", users.iter().any(|user| !user.opens.is_empty())),
         ("net", steps.iter().any(|step| step.net != Net::default())),
+        ("reads: knocked", plan.workload.sleeps()),
         // Participants have other numbers on a live server.
         ("whom", steps.iter().any(|step| step.whom.is_some())),
         ("expect_sometimes", !plan.expect_sometimes.is_empty()),
@@ -212,6 +213,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
             thresholds.iter().any(is_overtaken),
         ),
     ]));
+    plan.workload.never_sleep();
     plan.capacity = usual;
     let stream_break = plan.network.stream_break;
     plan.network = usual_network();

@@ -7,7 +7,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::clock::{Clock, timestamp};
-use super::event::{Received, said};
+use super::event::{Received, addressees, said};
 use super::names::{Names, code};
 use super::shape::{EventJson, MemberJson, ReplyJson, WhoJson};
 use sim_model::protocol::{
@@ -258,6 +258,7 @@ impl Reader<'_> {
                     sender: self.who(&past.sender)?,
                     text: said(past.message.as_deref().unwrap_or_default()).into(),
                     epoch: past.epoch,
+                    to: addressees(past, self.names),
                 },
             }))
         };

@@ -75,6 +75,7 @@ pub(super) struct EventJson {
     pub(super) sender: Option<WhoJson>,
     pub(super) user: Option<WhoJson>,
     pub(super) message: Option<String>,
+    pub(super) to: Option<Vec<WhoJson>>,
     pub(super) epoch: Option<Epoch>,
     pub(super) reason: Option<String>,
     pub(super) place: Option<u32>,

@@ -153,6 +153,8 @@ pub enum Actor {
     User(u32),
     /// The network's treatment of a virtual user's packets.
     Link(u32),
+    /// The crashes of a virtual user's waker.
+    Waker(u32),
 }
 
 impl Actor {
@@ -170,6 +172,7 @@ impl Actor {
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
             Self::Repeats(n) => (3 << 32) | u64::from(n),
+            Self::Waker(n) => (4 << 32) | u64::from(n),
         }
     }
 }

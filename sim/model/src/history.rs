@@ -8,7 +8,7 @@ use chat_types::{Span, Time};
 use crate::cluster::ClusterFact;
 use crate::listing::Listed;
 use crate::plan::{Delivery, Fault, Opening, Outage};
-use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room, User};
+use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Page, Room, User};
 use crate::server::ServerRecord;
 
 /// An action or an observation of one client.
@@ -154,6 +154,11 @@ pub enum WorldRecord<'a> {
         user: Option<User>,
         room: Option<Room>,
     },
+    /// The waker of this user did something, or something befell it.
+    Waker {
+        agent: Agent,
+        what: &'a WakerRecord<'a>,
+    },
     /// The nemesis of a live run made a fault of this name.
     FaultMade { name: &'a str },
     /// The nemesis mended it.
@@ -170,6 +175,44 @@ pub enum WorldRecord<'a> {
     },
     /// The run is over.
     Ended,
+}
+
+/// What the waker of a sleeping user does, and what befalls it.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variant says what its fields are")]
+pub enum WakerRecord<'a> {
+    /// It starts with the inbox of this participant, or again after a crash. It knocks at most
+    /// `per_hour` times an hour.
+    Started { reader: User, per_hour: u16 },
+    /// A look into the inbox brought this page, behind what was delivered or behind the page before it.
+    /// The look is over if nothing is left unread.
+    Read { page: &'a Page },
+    /// A look had no answer, or a refusal.
+    Unanswered,
+    /// It knocked for what is unread up to this place. The door has the knock, or loses it.
+    Knocked { last: u64, fate: Delivery },
+    /// It kept its mark in its file.
+    Kept,
+    /// It crashed. Only its file is left.
+    Crashed,
+    /// Its participant is not registered any more.
+    Ended,
+}
+
+impl WakerRecord<'_> {
+    /// Its name in traces.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Started { .. } => "waker_started",
+            Self::Read { .. } => "waker_read",
+            Self::Unanswered => "waker_unanswered",
+            Self::Knocked { .. } => "knocked",
+            Self::Kept => "mark_kept",
+            Self::Crashed => "waker_crashed",
+            Self::Ended => "waker_ended",
+        }
+    }
 }
 
 /// What happens to one of several servers, or to the log that they share.

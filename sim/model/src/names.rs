@@ -82,6 +82,9 @@ properties! {
     StreamContinuity "stream_continuity" Safety,
     /// each call has the answer or the refusal that the protocol prescribes
     Outcomes "outcomes" Safety,
+    /// with users that sleep: the waker of each looks into its inbox without a pause, knocks at the
+    /// first look that shows something for it, once more a minute later, and not otherwise
+    Woken "woken" Safety,
     /// with several servers: only the owner of their log writes to it, and no two servers take
     /// calls at one instant
     OneOwner "one_owner" Safety,
@@ -113,16 +116,17 @@ impl Class {
     }
 }
 
-/// The names of the properties that a scenario with so many servers is judged by: on one server,
-/// three are about nothing.
+/// The names of the properties that a scenario is judged by, with so many servers, and with users that
+/// sleep or without: on one server, three are about nothing, and another one without sleepers.
 #[must_use]
-pub fn properties_of(servers: u32) -> Vec<&'static str> {
+pub fn properties_of(servers: u32, sleeps: bool) -> Vec<&'static str> {
     let is_judged = |property: &&Property| {
         let is_of_several = matches!(
             property,
             Property::OneOwner | Property::NodesAgree | Property::LogProgress
         );
-        servers > 1 || !is_of_several
+        let is_of_sleepers = matches!(property, Property::Woken);
+        (servers > 1 || !is_of_several) && (sleeps || !is_of_sleepers)
     };
     let judged = Property::ALL.iter().filter(is_judged);
     judged.map(|property| property.name()).collect()

@@ -104,6 +104,25 @@ impl Workload {
         self.flows().1
     }
 
+    /// Whether users sleep until they are knocked for.
+    #[must_use]
+    pub fn sleeps(&self) -> bool {
+        let mut personas = self.personas().iter();
+        personas.any(|persona| persona.profile.reads == Reads::Knocked)
+    }
+
+    /// Lets the users that sleep make checks instead.
+    pub fn never_sleep(&mut self) {
+        if let Self::Phases { personas, .. } = self {
+            for persona in personas {
+                let reads = &mut Arc::make_mut(persona).profile.reads;
+                if *reads == Reads::Knocked {
+                    *reads = Reads::Exactly;
+                }
+            }
+        }
+    }
+
     /// The users of the steps form.
     #[must_use]
     pub fn users(&self) -> &[ScriptUser] {

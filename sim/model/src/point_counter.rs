@@ -88,6 +88,7 @@ impl PointCounter {
             WorldRecord::Restarted
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::StartRefused { .. }
+            | WorldRecord::Waker { .. }
             | WorldRecord::FaultMade { .. }
             | WorldRecord::FaultMended { .. }
             | WorldRecord::Healed

@@ -8,9 +8,9 @@ mod op;
 mod outcome;
 
 pub use chat_types::{
-    Answer, Attendance, Body, Code, Command, EVENTS, Earlier, EndReason, EnterQueue, Epoch, Event,
-    Gap, LostRange, MemberView as Member, Membership, Notice, NoticeKind, Page, Read, Reply,
-    Response, RoomId as Room, StickLoss, UserId as User, WasWaiting, Who,
+    Addressees, Answer, Attendance, Body, Code, Command, EVENTS, Earlier, EndReason, EnterQueue,
+    Epoch, Event, Gap, LostRange, MemberView as Member, Membership, Notice, NoticeKind, Page, Read,
+    Reply, Response, RoomId as Room, StickLoss, UserId as User, WasWaiting, Who,
 };
 
 pub use event::InboxEvent;

@@ -175,6 +175,10 @@ impl Observer for RunLog {
                     ..entry(record.at, Some(record.agent), what)
                 }
             }
+            RunEvent::World(at, WorldRecord::Waker { agent, what }) => Entry {
+                said: words::waker(what).map(|words| ("", words)),
+                ..entry(at, Some(*agent), Logged::Said)
+            },
             RunEvent::World(at, record) => Entry {
                 said: words::world(record).map(|words| ("", words)),
                 ..entry(at, None, world(record))
@@ -375,6 +379,7 @@ fn world(record: &WorldRecord<'_>) -> Logged {
         WorldRecord::DiskDamaged { .. }
         | WorldRecord::StartRefused { .. }
         | WorldRecord::Operated { .. }
+        | WorldRecord::Waker { .. }
         | WorldRecord::FaultMade { .. }
         | WorldRecord::FaultMended { .. }
         | WorldRecord::Sizes { .. } => Logged::Said,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use chat_types::mix_bytes;
 
-use crate::history::{ClientEvent, WorldRecord, server_name};
+use crate::history::{ClientEvent, WakerRecord, WorldRecord, server_name};
+use crate::plan::Delivery;
 use crate::protocol::{
     Answer, Body, Command, InboxEvent, Op, Outcome, Reply, Response, Room, User, WasWaiting, Who,
 };
@@ -59,7 +60,25 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
         WorldRecord::FaultMade { name } => Some(format!("fault: {name}")),
         WorldRecord::FaultMended { name } => Some(format!("mended: {name}")),
         WorldRecord::Healed => Some("all faults healed".to_owned()),
+        WorldRecord::Waker { what, .. } => waker(what),
         WorldRecord::Sizes { .. } | WorldRecord::Ended => None,
+    }
+}
+
+/// A report of a waker, if it explains what its user does.
+#[must_use]
+pub fn waker(record: &WakerRecord<'_>) -> Option<String> {
+    match record {
+        WakerRecord::Knocked { last, fate } => Some(match fate {
+            Delivery::After(_) => format!("knock for all up to #{last}"),
+            Delivery::Lost => format!("knock for all up to #{last}, lost at the door"),
+        }),
+        WakerRecord::Crashed => Some("waker crashed".to_owned()),
+        WakerRecord::Started { .. } => Some("waker started".to_owned()),
+        WakerRecord::Read { .. }
+        | WakerRecord::Unanswered
+        | WakerRecord::Kept
+        | WakerRecord::Ended => None,
     }
 }
 

@@ -141,7 +141,7 @@ fn a_property_without_checks_never_gets_a_tick() {
     assert!(!tables.contains('✓'), "{tables}");
     assert_eq!(
         tables.matches("not exercised").count(),
-        properties_of(1).len(),
+        properties_of(1, false).len(),
         "{tables}"
     );
     insta::assert_snapshot!(self::page(&run));

@@ -182,6 +182,13 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         }
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
+    let workload = match (keys.users, keys.steps) {
+        (Some(users), Some(steps)) => Workload::Steps { users, steps },
+        _ => Workload::Phases {
+            phases: keys.phases.unwrap_or_default(),
+            personas: keys.scenarios.unwrap_or_default(),
+        },
+    };
     Ok(alike! {
         keys => Plan {
             seed, liveness, servers, reads, server, capacity, client, network, schedule, recipe, faults,
@@ -189,23 +196,17 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
             name: keys.name.unwrap_or_else(|| stem.to_owned()),
             about: keys.about.unwrap_or_default(),
             duration,
-            workload: match (keys.users, keys.steps) {
-                (Some(users), Some(steps)) => Workload::Steps { users, steps },
-                _ => Workload::Phases {
-                    phases: keys.phases.unwrap_or_default(),
-                    personas: keys.scenarios.unwrap_or_default(),
-                },
-            },
-            properties: judged(keys.properties, keys.servers),
+            properties: judged(keys.properties, keys.servers, workload.sleeps()),
+            workload,
             allow_stuck: keys.allow_stuck.unwrap_or_default(),
         }
     })
 }
 
-/// All properties are those of this number of servers.
-fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
+/// All properties are those of this number of servers, with users that sleep or without.
+fn judged(properties: Vec<&'static str>, servers: u32, sleeps: bool) -> Vec<&'static str> {
     if properties == PROPERTIES {
-        properties_of(servers)
+        properties_of(servers, sleeps)
     } else {
         properties
     }
@@ -275,6 +276,7 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         Workload::Steps { users, steps } => (None, None, Some(users), Some(steps)),
     };
     let plan = plan.clone();
+    let sleeps = plan.workload.sleeps();
     alike! {
         plan => ScenarioKeys {
             seed, liveness, servers, reads, server, capacity, client, network, schedule, recipe, faults,
@@ -286,7 +288,7 @@ fn keys(plan: &Plan) -> ScenarioKeys {
             scenarios,
             users,
             steps,
-            properties: if plan.properties == properties_of(plan.servers) {
+            properties: if plan.properties == properties_of(plan.servers, sleeps) {
                 PROPERTIES.to_vec()
             } else {
                 plan.properties

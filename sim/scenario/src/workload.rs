@@ -64,6 +64,8 @@ form! {
         no_key: Ratio = Ratio::NEVER,
         /// Opens a second stream beside one that just opened, and closes the first within 4s.
         second_stream: Ratio = Ratio::NEVER,
+        /// Addresses a message to its partner, or to who spoke last in any of its rooms; drawn for each message.
+        address: Ratio = Ratio::NEVER,
         /// Makes a call that its flow does not have, in any room it knows of; drawn before each step.
         stray: Ratio = Ratio::NEVER,
     }
@@ -82,7 +84,7 @@ form! {
         /// id.
         stream: Stream = Some(ReadBy::Handle),
         /// How it reads its inbox: by the stream and by checks that fill its gaps (exactly), or
-        /// only by the stream.
+        /// only by the stream, or only once its waker has knocked: then it sleeps meanwhile.
         reads: Word<ReadsOf> = Reads::Exactly,
         /// The name it registers with: its given name, one after a word of some script, one of few
         /// that look alike, an odd one, or none.
@@ -100,6 +102,12 @@ impl ByKeys for Arc<Persona> {
             return fields.place_of("reads").refuse(
                 "a user without a stream cannot read by it",
                 "`reads: exactly`, or a `stream`",
+            );
+        }
+        if keys.reads == Reads::Knocked && keys.stream.is_some() {
+            return fields.place_of("reads").refuse(
+                "a user with a stream does not sleep until it is knocked for",
+                "`stream: none` beside it, or `reads: exactly`",
             );
         }
         if keys.count.is_some() {

@@ -186,7 +186,10 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
     assert_eq!(wait.unwrap()["count"], "246");
     assert!((2_400.0..2_600.0).contains(&longest), "{longest}");
     assert_eq!(list(&run["timeline"]["faults"]).len(), 3);
-    assert_eq!(list(&run["properties"]).len(), properties_of(1).len());
+    assert_eq!(
+        list(&run["properties"]).len(),
+        properties_of(1, false).len()
+    );
 }
 
 #[test]

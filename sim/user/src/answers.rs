@@ -3,7 +3,9 @@
 use chat_types::Time;
 
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::protocol::{CallId, Code, Command, Op, OpKind, Outcome, Refusal, Reply, Response};
+use sim_model::protocol::{
+    Answer, CallId, Code, Command, Op, OpKind, Outcome, Refusal, Reply, Response,
+};
 
 use super::calls::{Call, Stage};
 use super::{Action, Activity, VirtualUser};
@@ -107,6 +109,11 @@ impl VirtualUser {
         {
             let read = matches!(outcome, Some(Ok(_)));
             let waited = now >= call.called_at + call.op.hold();
+            let has_read_all = matches!(
+                outcome,
+                Some(Ok(Response::Read(Answer::Page { page, .. }))) if page.unread == 0
+            );
+            self.is_knocked |= !has_read_all;
             if read && (waited || awaiting.poll.has_news(arrivals)) {
                 awaiting.poll.go_on(now);
             } else {

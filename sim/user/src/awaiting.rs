@@ -12,7 +12,8 @@
 //! away ends a claim.
 //!
 //! Events arrive by the stream. Without a stream the user makes checks, one after another. So it does at
-//! its end, when it finishes the flow quickly and then drains its inbox.
+//! its end, when it finishes the flow quickly and then drains its inbox. A user that sleeps makes checks
+//! after a knock alone, until it has read all, and goes on when its time runs out.
 
 use chat_types::{Span, Time};
 use sim_model::history::{ClientEvent, Observer};
@@ -104,6 +105,9 @@ impl VirtualUser {
         } else if self.is_dropped_by_the_heal(kind) {
             self.cursor.cut_short = true;
             self.activity = Activity::Ready { meant: now };
+        } else if now >= awaiting.due_at_last() && self.profile.reads == Reads::Knocked {
+            // It sleeps no longer. Nobody owes it the event.
+            self.activity = Activity::Ready { meant: now };
         } else if now >= awaiting.due_at_last() {
             self.run_out(now, &awaiting, o);
             self.activity = Activity::Settling;
@@ -141,6 +145,12 @@ impl VirtualUser {
         self.begin_call(now, now, op, o);
     }
 
+    /// Whether it calls nothing until it is knocked for.
+    fn sleeps(&self) -> bool {
+        let is_hurried = self.pace == Pace::Hurried;
+        self.profile.reads == Reads::Knocked && !self.is_knocked && !is_hurried
+    }
+
     fn is_moot(&self, kind: Kind) -> bool {
         let partner_is_gone = kind.takes_a_partner() && self.rooms.is_deserted;
         let claim_is_over = kind == Kind::GRANTED && self.rooms.is_claim_over();
@@ -154,13 +164,17 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.stream.is_up() || self.profile.reads == Reads::ByStream {
+        if self.stream.is_up() || self.profile.reads == Reads::ByStream || self.sleeps() {
             awaiting.poll.stop();
             return;
         }
         awaiting.poll.want(now);
         if awaiting.poll.due() <= now {
-            let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
+            let wait = match std::mem::take(&mut self.is_knocked) {
+                true => Span::ZERO,
+                false => awaiting.ends.since(now).min(LONGEST_CHECK),
+            };
+            let op = self.check(wait, ReadBy::Handle);
             let arrivals = self.inbox.arrivals;
             let check = self.begin_call(now, now, op, o);
             awaiting.poll.sent(check, arrivals);
@@ -298,7 +312,7 @@ impl VirtualUser {
         self.activity = if self.user.is_some() {
             let mut poll = Poll::OFF;
             match self.profile.reads {
-                Reads::Exactly => poll.want(now),
+                Reads::Exactly | Reads::Knocked => poll.want(now),
                 Reads::ByStream => poll.want(now + LISTENS),
             }
             Activity::Draining(Draining { began: now, poll })

@@ -108,6 +108,8 @@ pub struct VirtualUser {
     activity: Activity,
     /// Its process is stopped until then, and handles no timeouts.
     suspended_until: Time,
+    /// Whether it was knocked for, and has not read its inbox since.
+    is_knocked: bool,
     calls: Calls,
     stream: EventStream,
     inbox: Inbox,
@@ -174,6 +176,7 @@ impl VirtualUser {
             secret,
             activity: Activity::Idle,
             suspended_until: Time(0),
+            is_knocked: false,
             calls: Calls::default(),
             stream: EventStream::default(),
             inbox: Inbox::default(),
@@ -284,6 +287,12 @@ impl VirtualUser {
         if path == DeliveryPath::Stream {
             self.go_on(now, o);
         }
+    }
+
+    /// Handles a knock: the user reads its inbox as soon as it waits for an event.
+    pub fn handle_knock(&mut self, now: Time, o: &mut impl Observer) {
+        self.is_knocked = true;
+        self.go_on(now, o);
     }
 
     /// Handles the opening of the stream with this number.

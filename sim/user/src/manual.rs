@@ -7,7 +7,7 @@ use chat_types::Time;
 use sim_model::draw::Draw;
 use sim_model::history::Observer;
 use sim_model::outcome::{UserOutcome, Waiting};
-use sim_model::plan::{Argument, Step};
+use sim_model::plan::{Argument, Reads, Step};
 use sim_model::protocol::{CallId, Room, User};
 
 use crate::flow::Pace;
@@ -86,6 +86,14 @@ impl VirtualUser {
     #[must_use]
     pub fn identity(&self) -> Option<User> {
         self.user
+    }
+
+    /// The number that determined the handle, and the participant, of a user that sleeps until it is
+    /// knocked for; none for others, and when it is done.
+    #[must_use]
+    pub fn watched(&self) -> Option<(u64, User)> {
+        let sleeps = self.profile.reads == Reads::Knocked && !self.is_done();
+        Some((self.secret, self.user.filter(|_| sleeps)?))
     }
 
     /// Its current room, the last one entered of several; otherwise the last one known.

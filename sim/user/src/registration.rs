@@ -192,7 +192,7 @@ impl VirtualUser {
     /// The cursor for the next read.
     pub(super) fn read_from(&self) -> u64 {
         match self.profile.reads {
-            Reads::Exactly => self.inbox.cursor(),
+            Reads::Exactly | Reads::Knocked => self.inbox.cursor(),
             Reads::ByStream => self.inbox.last(),
         }
     }

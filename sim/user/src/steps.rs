@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, RoomSeq, Span, Time};
+use chat_types::{Addressees, BreakKind, RoomSeq, Span, Time};
 
 use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
@@ -227,12 +227,19 @@ impl VirtualUser {
             }),
             Verb::Send(text) => {
                 let text = self.text(text);
-                Op::Command(Command::SendMessage { room, text, epoch })
+                let to = Addressees::ALL;
+                Op::Command(Command::SendMessage {
+                    room,
+                    text,
+                    epoch,
+                    to,
+                })
             }
             Verb::Speak(text) => {
                 self.rooms.claim();
                 let text = self.text(text);
-                Op::Command(Command::Speak { room, text })
+                let to = Addressees::ALL;
+                Op::Command(Command::Speak { room, text, to })
             }
             // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
@@ -263,6 +270,17 @@ impl VirtualUser {
             Verb::Mood => Op::by_handle(Read::Mood),
             Verb::Plain(plain) => plain.op(self.whom())?,
         };
+        self.fill_in(verb, &mut op);
+        Some(op)
+    }
+
+    /// Fills in whom a message is addressed to, the room, and the grant.
+    fn fill_in(&mut self, verb: &Verb, op: &mut Op) {
+        if let Op::Command(command) = op
+            && let Some(to) = command.to_mut()
+        {
+            *to = self.addressees();
+        }
         if let (Some(room), epoch) = op.place_mut() {
             *room = self.room();
             if let Some(epoch) = epoch {
@@ -276,7 +294,12 @@ impl VirtualUser {
                 };
             }
         }
-        Some(op)
+    }
+
+    /// Those that the next message is addressed to; mostly none.
+    fn addressees(&mut self) -> Addressees {
+        let is_addressed = self.draw.chance(self.habits.address);
+        self.whom().filter(|_| is_addressed).into_iter().collect()
     }
 
     /// The name in a call: that of its step, or the user's own.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{RoomSeq, Time};
+use chat_types::{Addressees, RoomSeq, Time};
 
 use super::VirtualUser;
 use super::flow::Pace;
@@ -102,10 +102,19 @@ impl VirtualUser {
             _ => self.rooms.any(&mut self.draw),
         };
         let (text, epoch): (Arc<str>, _) = ("stray".into(), self.stray_epoch(room));
-        Op::Command(match self.draw.below(14) {
-            0 => Command::SendMessage { room, text, epoch },
+        Op::Command(match self.draw.below(15) {
+            0 | 13 => Command::SendMessage {
+                room,
+                text,
+                epoch,
+                to: [self.stray_user()].into_iter().collect(),
+            },
             1 => Command::Append { room, text, epoch },
-            2 => Command::Push { room, epoch },
+            2 => Command::Push {
+                room,
+                epoch,
+                to: Addressees::ALL,
+            },
             3 => Command::Undo { room, epoch },
             4 | 5 => Command::TalkingStick { room, epoch },
             6 => Command::Typing { room },
@@ -124,7 +133,11 @@ impl VirtualUser {
             11 => Command::BlockUser {
                 user: self.stray_user(),
             },
-            12 => Command::Speak { room, text },
+            12 => Command::Speak {
+                room,
+                text,
+                to: Addressees::ALL,
+            },
             _ => Command::UnblockUser {
                 user: self.stray_user(),
             },

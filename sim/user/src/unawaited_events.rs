@@ -89,6 +89,7 @@ mod tests {
                 sender: who(),
                 text: "".into(),
                 epoch: None,
+                to: [].into(),
             },
             Body::PartnerDisconnected(EndReason::Left),
             Body::PartnerAway(who()),

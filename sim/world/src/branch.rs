@@ -65,8 +65,11 @@ impl<'o> World<'_, 'o> {
         }
         self.active_faults.draw = draw(Actor::Faults);
         self.network.rekey(draw);
-        for client in &mut self.clients {
+        for (agent, client) in (0..).zip(&mut self.clients) {
             client.user.rekey(key);
+            if let Some(waker) = &mut client.waker {
+                waker.rekey(draw(Actor::Waker(agent)));
+            }
         }
         let later = self.arrivals.as_mut_slice();
         recast(&self.plan.workload, later, &mut draw(Actor::Arrivals));

@@ -11,6 +11,7 @@ use super::event_queue::Event;
 use super::in_flight::{Attempt, InFlight, RequestOrigin};
 use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
+use super::wakers::SleeperWaker;
 use crate::translate;
 use sim_model::history::{DeliveryPath, NetworkRecord};
 use sim_model::outcome::Point;
@@ -63,6 +64,8 @@ pub(super) struct Client {
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The scripted network of the next push to it.
     pub(super) next_push: Option<Delivery>,
+    /// The waker of a user that sleeps.
+    pub(super) waker: Option<Box<SleeperWaker>>,
     done: bool,
 }
 
@@ -87,6 +90,7 @@ impl Client {
             net: None,
             retries: Vec::new(),
             next_push: None,
+            waker: None,
             done: false,
         }
     }
@@ -132,6 +136,7 @@ impl World<'_, '_> {
         while let Some(action) = self.clients[agent as usize].user.poll_action() {
             self.act(agent, action);
         }
+        self.watch(agent);
         let client = &mut self.clients[agent as usize];
         if let Some(due) = client.user.poll_timeout()
             && due < client.timer_at
@@ -317,6 +322,12 @@ impl World<'_, '_> {
         let Some(InFlight::Answer(origin, _)) = self.in_flight.get_mut(ticket) else {
             return;
         };
+        let origin = *origin;
+        if let RequestOrigin::Look { agent, look } = origin
+            && let Some(InFlight::Answer(_, outcome)) = self.in_flight.remove(ticket)
+        {
+            return self.look_answered(agent, look, &outcome);
+        }
         let agent = origin.agent();
         if self.defer(agent, Event::AtClient(ticket)) {
             return;
@@ -340,6 +351,7 @@ impl World<'_, '_> {
             RequestOrigin::Call(Attempt { call, attempt, .. }) => {
                 user.handle_answer(now, call, attempt, &outcome, observers);
             }
+            RequestOrigin::Look { .. } => {}
             RequestOrigin::Stream { stream, .. } => {
                 if client.stream.take_if(|open| *open == stream).is_some() {
                     user.handle_stream_closed(now, stream, outcome.err(), observers);

@@ -49,6 +49,10 @@ pub(super) enum Event {
     MemberStarts(u32),
     /// The suspension or the cut of a server may be over.
     MemberContinues(u32),
+    /// The timer of a user's waker is due.
+    WakerDue(u32),
+    /// A knock reaches its user.
+    Knock(u32),
     /// A step of the steps form.
     Script(u32),
     /// All faults end.
@@ -95,6 +99,8 @@ impl Event {
             Self::MemberDue(server) => (21, server),
             Self::MemberStarts(server) => (22, server),
             Self::MemberContinues(server) => (23, server),
+            Self::WakerDue(agent) => (24, agent),
+            Self::Knock(agent) => (25, agent),
         };
         (tag << 58) | (u64::from(id) << 24)
     }

@@ -114,6 +114,11 @@ pub(super) enum RequestOrigin {
         agent: u32,
         stream: u32,
     },
+    /// A look of the user's waker into its inbox.
+    Look {
+        agent: u32,
+        look: u32,
+    },
 }
 
 impl RequestOrigin {
@@ -127,7 +132,9 @@ impl RequestOrigin {
 
     pub(super) const fn agent(self) -> u32 {
         match self {
-            Self::Call(Attempt { agent, .. }) | Self::Stream { agent, .. } => agent,
+            Self::Call(Attempt { agent, .. })
+            | Self::Stream { agent, .. }
+            | Self::Look { agent, .. } => agent,
         }
     }
 }

@@ -8,7 +8,7 @@
 //! are what is between. `network.rs` says what becomes of each packet, and `race_schedule.rs` perturbs their
 //! order. `host.rs` drives a node and tells what it does, `server.rs` gives it a disk and service times, and
 //! `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds
-//! faults after turns of a recipe. `script.rs` performs the steps form, `observers.rs` passes on all records,
+//! faults after turns of a recipe. `wakers.rs` has the wakers of users that sleep. `script.rs` performs the steps form, `observers.rs` passes on all records,
 //! and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
@@ -34,6 +34,7 @@ mod streams;
 mod swaps;
 mod traffic;
 pub mod translate;
+mod wakers;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -257,6 +258,8 @@ impl<'a, 'o> World<'a, 'o> {
             Event::FaultBegins(index) => self.fault_begins(index),
             Event::FaultEnds(index) => self.fault_ends(index),
             Event::Awake(agent) => self.awake(agent),
+            Event::WakerDue(agent) => self.waker_due(agent),
+            Event::Knock(agent) => self.knock_arrives(agent),
             Event::Restart => self.restart(),
             Event::Packet(ticket) => self.packet_arrives(ticket),
             Event::MemberDue(server) => self.member_due(server),
@@ -292,6 +295,10 @@ impl<'a, 'o> World<'a, 'o> {
     fn is_stale(&mut self, at: Time, event: Event) -> bool {
         if let Event::Timer(agent) = event {
             return self.timer_is_stale(agent, at);
+        }
+        if let Event::WakerDue(agent) = event {
+            let waker = self.clients[agent as usize].waker.as_ref();
+            return waker.is_none_or(|waker| waker.due_is_stale(at));
         }
         if let Event::MemberDue(server) = event {
             return self.member_due_is_stale(server, at);

@@ -5,6 +5,7 @@ pub(super) mod judged;
 mod milestones;
 mod order;
 mod servers;
+mod sleepers;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -48,7 +48,12 @@ impl World<'_, '_> {
     }
 
     /// What becomes of the client's next packet.
-    fn fate(&mut self, agent: u32, direction: Direction, scripted: Option<Delivery>) -> Delivery {
+    pub(super) fn fate(
+        &mut self,
+        agent: u32,
+        direction: Direction,
+        scripted: Option<Delivery>,
+    ) -> Delivery {
         let (network, leg, due) = self.leg(agent, direction);
         network.fate(leg, scripted, due)
     }
@@ -107,13 +112,14 @@ impl World<'_, '_> {
         match origin {
             RequestOrigin::Call(it) => client.in_flight.push((it.call, it.attempt, ticket)),
             RequestOrigin::Stream { .. } => client.stream_ticket = Some(ticket),
+            RequestOrigin::Look { .. } => {}
         }
         self.schedule_in(latency, Event::AtServer(ticket));
         fate
     }
 
-    /// The client gets no answer: an opening of a stream ends after its timeout. Calls have timers
-    /// of their own.
+    /// The client gets no answer: an opening of a stream ends after its timeout. Calls and wakers have
+    /// timers of their own.
     pub(super) fn time_out(&mut self, origin: RequestOrigin) {
         if let RequestOrigin::Stream { agent, stream } = origin {
             let timeout = self.plan.client.timeout;
@@ -158,6 +164,7 @@ impl World<'_, '_> {
                 }
             }
             RequestOrigin::Stream { .. } => client.stream_ticket = None,
+            RequestOrigin::Look { .. } => {}
         }
         let by_fault = self.active_faults.answer_fate();
         let scripted = by_fault.or(request.scripted_reply());

@@ -7,8 +7,8 @@ use chat_cluster::{
     Alarm, AppendId, Member, MemberId, Now, Outcome, Output, Role, SILENCE, Settings,
 };
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Output as NodeOutput, OwnerReads, Read,
-    Reader, Reject, RequestKey, Response, SecretHash, Ticket, Time,
+    Address, Addressees, Call, Caller, Command, Config, Earlier, Output as NodeOutput, OwnerReads,
+    Read, Reader, Reject, RequestKey, Response, SecretHash, Ticket, Time,
 };
 use chat_journal::Identity;
 
@@ -157,6 +157,7 @@ impl Bench {
                 room: None,
                 text: "hello".into(),
                 epoch: None,
+                to: Addressees::ALL,
             },
         };
         self.submit(ticket, call);

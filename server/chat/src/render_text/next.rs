@@ -129,6 +129,7 @@ impl<'a> Standing<'a> {
             "already_waiting" => self.until_found(),
             "already_chatting" => format!("{}, or leave_chat first", self.check()),
             "invalid_cursor" => "check without after".into(),
+            "user_not_found" => format!("list_users for those who are there, then {tool} again"),
             "draft_empty" => "append first".into(),
             "draft_full" => "push, or undo".into(),
             "rate_limited" | "overloaded" | "storage_unavailable" | "shutting_down" => {
@@ -284,7 +285,10 @@ impl<'a> Standing<'a> {
             return Some(self.hello(room));
         }
         let (sender, _) = event.body.message()?;
-        if self.me.is_some_and(|me| me.who.id == sender) {
+        if self
+            .me
+            .is_some_and(|me| me.who.id == sender || event.body.is_to_others(me.who.id))
+        {
             return None;
         }
         let check = self.check();

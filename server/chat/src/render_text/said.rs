@@ -1,5 +1,7 @@
 //! The text of each result.
 
+use std::sync::Arc;
+
 use chat_core::{
     Answer, Body, Epoch, Event, Floor, Item, MemberView, MessageId, NoticeKind, Reply, Response,
     RoomId, Time, UserId, WasWaiting, Who,
@@ -281,8 +283,9 @@ impl Renderer<'_> {
         let about = event.about(self.outcome.reads());
         let user = about.map(|who| self.who(who)).unwrap_or_default();
         let what = match &event.body {
-            Body::Message { text, .. } => {
-                return format!("{at} {user}: {}", self.fence.enclose(text));
+            Body::Message { text, to, .. } => {
+                let to = self.addressees(to);
+                return format!("{at} {user}{to}: {}", self.fence.enclose(text));
             }
             Body::PartnerDisconnected(reason) => reason.name().into(),
             Body::Closed { reason } => self.fence.enclose(reason),
@@ -308,6 +311,15 @@ impl Renderer<'_> {
         format!("{at} {}: {what}", event.kind())
     }
 
+    /// Whom a message is addressed to, behind its sender; empty if it is for all.
+    fn addressees(&mut self, to: &[Arc<Who>]) -> String {
+        let to: Vec<_> = to.iter().map(|who| self.who(who)).collect();
+        match to.is_empty() {
+            true => String::new(),
+            false => format!(" to {}", to.join(", ")),
+        }
+    }
+
     /// Writes what is listed below, and how many there are.
     fn head(&mut self, n: usize, thing: &str, which: &str) {
         let end = if n == 0 { '.' } else { ':' };
@@ -316,10 +328,14 @@ impl Renderer<'_> {
 
     /// Writes a past message with its place.
     fn past(&mut self, place: &str, event: &Event) {
-        if let Body::Message { sender, text, .. } = &event.body {
+        if let Body::Message {
+            sender, text, to, ..
+        } = &event.body
+        {
             let user = self.who(sender);
+            let to = self.addressees(to);
             let words = self.fence.enclose(text);
-            self.say(format!("[{place}] {user}: {words}"));
+            self.say(format!("[{place}] {user}{to}: {words}"));
         }
     }
 }

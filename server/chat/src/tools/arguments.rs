@@ -270,6 +270,21 @@ pub(super) const EXCUSE: Argument<Option<Arc<str>>> = text("excuse");
 pub(super) const INTERESTS: Argument<Vec<Arc<str>>> =
     Argument("interests", Optional, TEXTS, Arguments::texts);
 
+/// The members that a message is addressed to, by id or name.
+pub(super) const TO: Argument<Vec<Arc<str>>> = Argument(
+    "to",
+    Optional,
+    r#"{ "type": "array", "items": { "type": "string" }, "maxItems": 16, "description": "for whom: names or ids" }"#,
+    |all, name| {
+        let to = all.texts(name)?;
+        if to.len() > 16 {
+            let told = format!("`{name}` must be at most 16 user_ids or names, or left out");
+            return Err(Refusal::invalid(told));
+        }
+        Ok(to)
+    },
+);
+
 /// The caller's last cursor.
 pub(super) const AFTER: Argument<Option<Seq>> = Argument(
     "after",

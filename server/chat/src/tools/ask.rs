@@ -43,8 +43,8 @@ pub struct ParsedCall {
 pub enum Ask {
     /// A command.
     Command(Command),
-    /// A command, and the check that follows if it is accepted.
-    Then(Command, Read),
+    /// A message to the participants with these ids or names, and the check that follows if it is accepted.
+    Say(Command, Vec<Arc<str>>, Option<Read>),
     /// A command that may register its caller, as the existing participant of this name, or of any.
     Minting(Command, Option<Arc<str>>),
     /// A command about the participant with this public id; a report has a reason.
@@ -96,9 +96,8 @@ impl Ask {
     pub(crate) const fn adds_text(&self) -> bool {
         matches!(
             self,
-            Self::Command(
-                Command::SendMessage { .. } | Command::Speak { .. } | Command::Append { .. }
-            ) | Self::Then(..)
+            Self::Command(Command::Append { .. })
+                | Self::Say(Command::SendMessage { .. } | Command::Speak { .. }, ..)
                 | Self::About(_, Some(_), _)
         )
     }
@@ -107,7 +106,7 @@ impl Ask {
     /// none for a read.
     pub(crate) fn entry_bytes(&self) -> Option<u64> {
         match self {
-            Self::Command(command) | Self::Then(command, _) | Self::Minting(command, _) => {
+            Self::Command(command) | Self::Say(command, ..) | Self::Minting(command, _) => {
                 Some(texts_of(command))
             }
             Self::About(_, said, _) => Some(length(said.as_ref())),
@@ -264,11 +263,14 @@ fn check_of(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> Read {
 }
 
 /// Without a wait, nothing is read.
-pub(super) fn speak(speak: Command, after: Option<Seq>, wait: Option<u64>) -> Ask {
-    match wait {
-        Some(0) => Ask::Command(speak),
-        Some(_) | None => Ask::Then(speak, check_of(after, wait, None)),
-    }
+pub(super) fn speak(
+    speak: Command,
+    to: Vec<Arc<str>>,
+    after: Option<Seq>,
+    wait: Option<u64>,
+) -> Ask {
+    let listens = wait != Some(0);
+    Ask::Say(speak, to, listens.then(|| check_of(after, wait, None)))
 }
 
 pub(super) fn search(

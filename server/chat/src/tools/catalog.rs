@@ -3,12 +3,12 @@
 //!
 //! A model pays for every word here in each conversation, so a test limits the total size.
 
-use chat_core::{BreakKind, Command, Read, RoomSeq};
+use chat_core::{Addressees, BreakKind, Command, Read, RoomSeq};
 use server_settings::Toolset::{self, Breaks, Pairing, Room};
 
 use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
-    NAMED_ROOM, PLACE, ROOM, USER, WAIT, needed_text, text,
+    NAMED_ROOM, PLACE, ROOM, TO, USER, WAIT, needed_text, text,
 };
 use super::ask::{self, Ask, MemberPart};
 use super::describe::{FLAG, PEER, PEER_OR_NULL, PEERS, Schema, TEXT, TEXTS, WHOLE, WHOLE_OR_NULL};
@@ -139,14 +139,14 @@ tools! {
     SendMessage "send_message" &[Pairing], CHANGES,
         "Say something in a room at once. Pass a fresh request_key so that a retry is not said \
          twice.",
-        (room: NAMED_ROOM, text: MESSAGE, epoch: EPOCH)
-            => Ask::Command(Command::SendMessage { room, text, epoch }),
+        (room: NAMED_ROOM, text: MESSAGE, epoch: EPOCH, to: TO)
+            => Ask::Say(Command::SendMessage { room, text, epoch, to: ALL }, to, None),
         SENT;
     Speak "speak" &[Room], CHANGES,
         "Say something in turn: at once if the stick is free, otherwise as soon as it reaches you; it passes \
          on by itself. Then waits for news, as check does. Pass a fresh request_key.",
-        (room: NAMED_ROOM, text: MESSAGE, after: AFTER, wait: WAIT)
-            => ask::speak(Command::Speak { room, text }, after, wait),
+        (room: NAMED_ROOM, text: MESSAGE, to: TO, after: AFTER, wait: WAIT)
+            => ask::speak(Command::Speak { room, text, to: ALL }, to, after, wait),
         &[
             ("status", r#"{ "enum": ["sent", "waiting"] }"#),
             ("message_id", TEXT),
@@ -202,7 +202,7 @@ tools! {
         DRAFT;
     Push "push" &[Room], CHANGES,
         "Send your draft as one message and release the stick.",
-        (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Push { room, epoch }),
+        (room: ROOM, epoch: EPOCH, to: TO) => Ask::Say(Command::Push { room, epoch, to: ALL }, to, None),
         SENT;
     Undo "undo" &[Room], CHANGES,
         "Take back the last append.",
@@ -264,6 +264,9 @@ tools! {
         () => Ask::Read(Read::Mood),
         &[("stress_level", WHOLE), ("boss_alert_level", WHOLE)];
 }
+
+/// Without addressees. Their numbers are looked up later.
+const ALL: Addressees = Addressees::ALL;
 
 const DONE: Gives = &[("success", FLAG)];
 

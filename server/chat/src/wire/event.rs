@@ -145,7 +145,12 @@ fn write_body<M: SerializeMap>(
     let about = event.about(reader);
     optional(map, who, about.map(|about| User::seen_by(about, reader)))?;
     match &event.body {
-        Body::Message { text, epoch, .. } => {
+        Body::Message {
+            text, epoch, to, ..
+        } => {
+            let to = to.iter().map(|who| User::seen_by(who, reader));
+            let to: Vec<_> = to.collect();
+            optional(map, "to", Some(to).filter(|to| !to.is_empty()))?;
             map.serialize_entry("message", &**text)?;
             optional(map, "epoch", *epoch)
         }
@@ -225,11 +230,13 @@ mod tests {
             sender: who(2, "Ben"),
             text: "hi".into(),
             epoch: Some(Epoch(7)),
+            to: [who(1, "Ann")].into(),
         };
         let expected = json!({
             "seq": 9, "type": "message.received", "timestamp": "1970-01-01T00:00:00.000Z",
             "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "hi",
-            "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
+            "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7,
+            "to": [{ "user_id": "user_1", "display_name": "Ann", "you": true }]
         });
         assert_eq!(shown(body), expected);
     }

@@ -134,7 +134,7 @@ function lines(entries, of = '') {
   return all;
 }
 
-const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id;
+const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id && entry.to.length === 0;
 
 const placeOf = (room) => `older ${room.id}`;
 

@@ -79,7 +79,7 @@ export class Entry extends Component {
     return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}`, 'data-seq': entry.seq },
       h('p', { class: again ? 'hidden' : 'by' },
         !entry.mine && h(Badge, { user: entry.sender }),
-        entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
+        entry.mine ? 'You' : h(Name, null, entry.sender.display_name), entry.to.length > 0 && [' to ', named(entry.to)], h(Clock, { at: entry.at })),
       h('div', { class: 'bubble' }, h(Said, { text: entry.text })));
   }
 }

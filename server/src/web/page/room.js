@@ -97,8 +97,8 @@ export function resumed(room, before) {
 const told = (room, event, who, text, passing = false) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text, passing });
 
 // A message as an entry of a log.
-export const entryOf = ({ room_seq: seq, message_id: id, timestamp: at, sender, message: text }, meId) =>
-  ({ seq, id, at, kind: 'message', sender, text, mine: sender.user_id === meId });
+export const entryOf = ({ room_seq: seq, message_id: id, timestamp: at, sender, to = [], message: text }, meId) =>
+  ({ seq, id, at, kind: 'message', sender, to: to.map((user) => (user.user_id === meId ? 'you' : user.display_name)), text, mine: sender.user_id === meId });
 
 export const message = (room, said, meId) => put(room, entryOf(said, meId));
 

@@ -50,6 +50,18 @@ function whole(room) {
   return `${draft}${draft !== '' && text !== '' && /\S$/.test(draft) ? ' ' : ''}${text}`.trim();
 }
 
+// The largest number of members that a message is addressed to.
+const MOST_ADDRESSEES = 16;
+
+// The members that the text names after an `@`.
+function addressees(room, text) {
+  const ends = (rest) => !/^[\p{L}\p{N}]/u.test(rest);
+  const lower = text.toLowerCase();
+  const isNamed = (name) => lower.split(`@${name.toLowerCase()}`).slice(1).some(ends);
+  const others = [...room.members.values()].filter((user) => user.user_id !== state.me.userId);
+  return others.filter((user) => isNamed(user.display_name)).slice(0, MOST_ADDRESSEES);
+}
+
 // Why the message cannot be sent: it is too long. Null if it is not.
 export function tooLong(room) {
   const most = state.overview?.max_message ?? Infinity;
@@ -69,11 +81,12 @@ export async function say(room) {
   room.text = '';
   changed();
   try {
-    const sent = await call('send_message', { room_id: room.id, message: text });
+    const to = addressees(room, text);
+    const sent = await call('send_message', { room_id: room.id, message: text, to: to.map((user) => user.user_id) });
     room.muted = null;
     room.turnsLeft = sent.turns_left ?? null;
     room.draft = [];
-    said(room, sent, text);
+    said(room, sent, to, text);
   } catch (error) {
     // A text that was not sent returns to the text field.
     room.text = room.text === '' ? written : `${written}\n${room.text}`;
@@ -115,9 +128,9 @@ export async function undo(room) {
 }
 
 // The server delivers a message to all but its sender, so it is added here.
-function said(room, sent, text) {
+function said(room, sent, to, text) {
   const sender = { user_id: state.me.userId, display_name: state.me.name };
-  message(room, { ...sent, sender, message: text }, state.me.userId);
+  message(room, { ...sent, sender, to, message: text }, state.me.userId);
 }
 
 // Applies a refusal to the room's state, and returns it in words for the user.

@@ -9,6 +9,7 @@ use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
 use rusqlite::{Connection, ErrorCode, Row, params};
 
 use super::sums::{corrupt, open_to_read};
+use super::tables::addressees;
 use super::words::QueryWords;
 use crate::sqlite::{exists, signed, unsigned, value};
 
@@ -308,8 +309,8 @@ impl PastReader {
 
     /// The message of this row.
     fn message(&self, id: i64) -> rusqlite::Result<Event> {
-        let select = "SELECT room, seq, at, user, chosen_id, name, epoch, text FROM messages
-             WHERE id = ?1 AND checked(sum, ?1, room, seq, at, user, chosen_id, name, epoch, text)";
+        let select = "SELECT room, seq, at, user, chosen_id, name, epoch, addressees, text FROM messages
+             WHERE id = ?1 AND checked(sum, ?1, room, seq, at, user, chosen_id, name, epoch, addressees, text)";
         let mut select = self.connection.prepare_cached(select)?;
         select.query_row([id], message)
     }
@@ -396,16 +397,16 @@ impl<'r> PageBuilder<'r> {
 fn message(row: &Row<'_>) -> rusqlite::Result<Event> {
     let numbers = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
     let (chosen_id, name): (Option<String>, String) = (row.get(4)?, row.get(5)?);
-    let text: String = row.get(7)?;
+    let (to, text): (Option<String>, String) = (row.get(7)?, row.get(8)?);
     let sender = (chosen_id.as_deref(), &*name);
-    Ok(said(numbers, sender, (row.get(6)?, &text)))
+    Ok(said(numbers, sender, (row.get(6)?, to.as_deref(), &text)))
 }
 
 /// The message with these columns: its room, place, instant and sender first.
 pub(super) fn said(
     [room, seq, at, user]: [i64; 4],
     (chosen_id, name): (Option<&str>, &str),
-    (epoch, text): (Option<i64>, &str),
+    (epoch, to, text): (Option<i64>, Option<&str>, &str),
 ) -> Event {
     Event {
         room: RoomId(unsigned(room)),
@@ -419,6 +420,7 @@ pub(super) fn said(
             }),
             text: text.into(),
             epoch: epoch.map(|epoch| Epoch(unsigned(epoch))),
+            to: addressees(to),
         },
     }
 }

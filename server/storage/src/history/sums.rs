@@ -26,7 +26,8 @@ const EMPTY: u64 = 0x9e37_79b9_7f4a_7c15;
 const BUSY: Duration = Duration::from_secs(1);
 
 /// The condition that a row of messages is as it was written.
-pub const MESSAGE: &str = "checked(sum, id, room, seq, at, user, chosen_id, name, epoch, text)";
+pub const MESSAGE: &str =
+    "checked(sum, id, room, seq, at, user, chosen_id, name, epoch, addressees, text)";
 /// The condition for a row of rooms.
 pub const ROOM: &str =
     "checked(sum, room, name, position, at) AND checked(end_sum, room, ended_position, ended_at)";
@@ -70,7 +71,7 @@ pub(super) const KINDS: [Kind; 3] = [
         table: "messages",
         key: "id",
         position: "id",
-        columns: "id, room, seq, at, user, chosen_id, name, epoch, text, sum",
+        columns: "id, room, seq, at, user, chosen_id, name, epoch, addressees, text, sum",
         sums: MESSAGE,
     },
 ];

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, Who};
+use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, UserId, Who};
 use rusqlite::{Connection, Transaction, params};
 use server_settings::Retention;
 
@@ -17,7 +17,7 @@ use crate::private::{self, Access};
 use crate::sqlite::{bytes, empty_wal, execute, signed, unsigned, value};
 
 /// The version of the tables. Another version is built anew from the journal.
-pub(super) const FORMAT: i64 = 5;
+pub(super) const FORMAT: i64 = 6;
 
 /// The largest number of rows that one transaction deletes.
 const BATCH: u64 = 500;
@@ -34,12 +34,13 @@ pub(super) const SCHEMA: &str = "
         format INTEGER NOT NULL, realm BLOB NOT NULL,
         position INTEGER NOT NULL, link BLOB, lost INTEGER NOT NULL, sum INTEGER NOT NULL
     ) STRICT;
+    -- addressees: of each member in its order a line of number, chosen id and name, with tabs between.
     -- id: the position of the entry that sent it. Of a message that a snapshot alone held: a
     -- position before the snapshot's, in the order of their instants.
     CREATE TABLE messages (
         id INTEGER PRIMARY KEY, room INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
         user INTEGER NOT NULL, chosen_id TEXT, name TEXT NOT NULL, epoch INTEGER,
-        text TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (room, seq)
+        addressees TEXT, text TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (room, seq)
     ) STRICT;
     CREATE TABLE rooms (
         room INTEGER PRIMARY KEY, name TEXT, position INTEGER NOT NULL, at INTEGER NOT NULL,
@@ -96,7 +97,7 @@ pub(super) const INDEX: &str = "
     END;
     CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
         SELECT checked(old.sum, old.id, old.room, old.seq, old.at, old.user, old.chosen_id, old.name,
-            old.epoch, old.text);
+            old.epoch, old.addressees, old.text);
         INSERT INTO words (words, rowid, text)
         VALUES ('delete', old.id, scoped(old.room, old.text));
     END;
@@ -392,12 +393,15 @@ pub(super) fn add_message(
         sender,
         text,
         epoch,
+        to,
     } = &event.body
     else {
         return Ok(0);
     };
-    let insert = "INSERT INTO messages (id, room, seq, at, user, chosen_id, name, epoch, text, sum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, row_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))
+    let insert = "INSERT INTO messages
+         (id, room, seq, at, user, chosen_id, name, epoch, addressees, text, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+             row_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))
          ON CONFLICT (room, seq) DO NOTHING";
     let message = params![
         signed(position.0),
@@ -408,9 +412,34 @@ pub(super) fn add_message(
         sender.chosen_id,
         sender.name,
         epoch.map(|epoch| signed(epoch.0)),
+        written(to),
         &**text,
     ];
     execute(transaction, insert, message)
+}
+
+/// The addressees of a message, as its row has them.
+fn written(to: &[Arc<Who>]) -> Option<String> {
+    let lines = to.iter().map(|who| {
+        let chosen_id = who.chosen_id.as_deref().unwrap_or_default();
+        format!("{}\t{chosen_id}\t{}", who.id.0, who.name)
+    });
+    let lines: Vec<_> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The addressees in a row.
+pub(super) fn addressees(written: Option<&str>) -> Box<[Arc<Who>]> {
+    let lines = written.into_iter().flat_map(str::lines);
+    let who = lines.filter_map(|line| {
+        let mut parts = line.splitn(3, '\t');
+        Some(Arc::new(Who {
+            id: UserId(parts.next()?.parse().ok()?),
+            chosen_id: parts.next().filter(|id| !id.is_empty()).map(Into::into),
+            name: parts.next()?.into(),
+        }))
+    });
+    who.collect()
 }
 
 /// Writes a room that began there, unless it is known.

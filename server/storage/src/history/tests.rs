@@ -56,6 +56,7 @@ fn says(user: u64, text: impl Into<Arc<str>>) -> Body {
         sender: who(user),
         text: text.into(),
         epoch: None,
+        to: [].into(),
     }
 }
 

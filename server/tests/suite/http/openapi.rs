@@ -165,6 +165,7 @@ fn example(schema: &Value, room: &str, name: &str) -> Value {
             "username" => json!(name),
             "message" | "text" | "reason" | "excuse" | "query" => json!("hello"),
             "user_id" => json!("user_999"),
+            "to" => json!([name]),
             "room_id" => json!(room),
             "delay" | "wait_seconds" => json!(0),
             "interests" => json!(["sea"]),

@@ -70,6 +70,23 @@ async fn before_2025_11_25_every_reported_event_is_a_message() {
     }
 }
 
+/// The client of Gemini CLI 0.61 opens each stream that has ended again, if it had an id: one more for each answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn before_2025_11_25_no_answer_has_an_id() {
+    let world = World::start().await;
+    for (version, has_id) in [
+        ("2025-03-26", false),
+        ("2025-06-18", false),
+        ("2025-11-25", true),
+    ] {
+        let ann = Session::of(&world, version).await;
+        let (_, mut reply) = ann.begin("tools/list", json!({})).await;
+        let (id, answer) = reply.body.message().await.unwrap();
+        assert!(answer["result"]["tools"].is_array(), "{answer}");
+        assert_eq!(id.is_some(), has_id, "{version}: {id:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_2025_03_26_has_batches() {
     let world = World::start().await;

@@ -325,6 +325,11 @@ fn too_long(command: &Command, config: &Config) -> Option<Refusal> {
     let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
     let [name, invalid] = [Code::NameNotAllowed, Code::InvalidArguments].map(Refusal::of);
     let (found, refusal) = match command {
+        Command::SendMessage { to, .. } | Command::Speak { to, .. } | Command::Push { to, .. }
+            if to.len() > 16 =>
+        {
+            (true, invalid)
+        }
         Command::SendMessage { text, .. } | Command::Speak { text, .. } => (
             long(text, config.max_message),
             refuse_at(Code::MessageTooLong, config.max_message),

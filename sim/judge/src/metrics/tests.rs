@@ -4,7 +4,7 @@ use super::open::OpenClaim;
 use super::*;
 use chat_types::{Epoch, RoomSeq, Span};
 use sim_model::history::RequestKey;
-use sim_model::protocol::{Body, Command, EnterQueue, Event, Read, Refusal, User, Who};
+use sim_model::protocol::{Addressees, Body, Command, EnterQueue, Event, Read, Refusal, User, Who};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
@@ -116,6 +116,7 @@ fn send() -> Op {
         room: None,
         text: "hello".into(),
         epoch: None,
+        to: Addressees::ALL,
     })
 }
 
@@ -166,6 +167,7 @@ fn each_reader_of_a_message_counts_the_first_one_apart() {
         sender: Who::unnamed(User(10)),
         text: Arc::from("hello"),
         epoch: None,
+        to: [].into(),
     });
     let mut metrics = Metrics::default();
     call(&mut metrics, 1, ANN, &send);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
-use chat_types::{RoomSeq, Span, Time};
+use chat_types::{Addressees, RoomSeq, Span, Time, Who};
 use sim_model::protocol::{
     Answer, Attendance, Code, Decided, EndReason, Member, Notice, NoticeKind, Read, Refusal, Reply,
     Room, User,
@@ -19,6 +19,9 @@ const FEW_TURNS: u32 = 10;
 
 /// The age up to which a notice is fresh, inclusive. // 1
 const FRESH: Span = Span::secs(10);
+
+/// The text of a message, and the members that it is addressed to. // 8.4
+pub(super) type Message = (Arc<str>, Box<[Arc<Who>]>);
 
 /// The number of characters of a text. // 0
 pub(super) fn count(text: &str) -> u32 {
@@ -40,22 +43,37 @@ impl Model {
         refuse_if(lacks_it, refuse(Code::StickRequired)) // 7.6 (3)
     }
 
-    /// Whether a text is a valid message. // 8.4
-    pub(super) fn check_message(&self, text: &str) -> Checked {
+    /// A message with this text to these members, if it is valid. // 8.4
+    pub(super) fn message(
+        &self,
+        room: Room,
+        text: &Arc<str>,
+        to: &Addressees,
+    ) -> Result<Message, Refusal> {
         refuse_if(!says_something(text), refuse(Code::MessageEmpty))?;
         let most = self.config.max_message;
-        refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))
+        refuse_if(is_longer(text, most), refuse_at(Code::MessageTooLong, most))?;
+        let members = &self.place(room).members;
+        let are_members = to.iter().all(|user| members.contains_key(&user));
+        refuse_if(!are_members, refuse(Code::UserNotFound))?;
+        let to = to.iter().map(|user| self.who(user)).collect();
+        Ok((Arc::clone(text), to))
     }
 
     /// `send_message`. // 8.4
-    pub(super) fn send(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
+    pub(super) fn send(
+        &mut self,
+        turn @ (user, room, _): Turn,
+        text: &Arc<str>,
+        to: &Addressees,
+    ) -> Decided {
         self.check_floor(turn)?;
-        self.check_message(text)?;
-        Ok(self.say(room, user, Arc::clone(text)))
+        let message = self.message(room, text, to)?;
+        Ok(self.say(room, user, message))
     }
 
     /// Posts a message. // 8.4
-    pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Reply {
+    pub(super) fn say(&mut self, room: Room, sender: User, (text, to): Message) -> Reply {
         let limit = self.config.turn_limit;
         let mut left = None;
         if let Kind::Pair { turns } = &mut self.place_mut(room).kind {
@@ -69,6 +87,7 @@ impl Model {
             sender: self.who(sender),
             text,
             epoch,
+            to,
         };
         let event = self.post(room, body, Some(sender));
         let kept = self.config.history_limit as usize;
@@ -287,14 +306,14 @@ impl Model {
     }
 
     /// `push`.
-    pub(super) fn push(&mut self, turn @ (user, room, _): Turn) -> Decided {
+    pub(super) fn push(&mut self, turn @ (user, room, _): Turn, to: &Addressees) -> Decided {
         self.check_floor(turn)?;
         let draft = &self.member_mut(room, user).draft;
         refuse_if(draft.appends.is_empty(), refuse(Code::DraftEmpty))?;
         let text = draft.text();
-        self.check_message(&text)?;
+        let message = self.message(room, &text, to)?;
         self.member_mut(room, user).draft = Draft::default();
-        let answer = self.say(room, user, text);
+        let answer = self.say(room, user, message);
         // A caller that does not hold the stick keeps its claim. // 7.7
         if self.grant_of(room, user).is_some() {
             self.give_up_stick(room, user);

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use chat_types::{Epoch, Span, Time};
+use chat_types::{Addressees, Epoch, Span, Time};
 use sim_model::protocol::{Code, Decided, Reply, Room, User};
 
 use super::deadline::Deadline;
 use super::room::{Kind, Turn};
+use super::speech::Message;
 use super::{Body, Checked, Model, refuse, refuse_if};
 
 /// The stick of one room. // 7.1
@@ -18,7 +19,7 @@ pub(super) struct Stick {
     /// The queue of claims; empty while there is no holder.
     pub(super) claims: VecDeque<User>,
     /// What claimants say with their grant. // 7.8
-    messages: BTreeMap<User, Arc<str>>,
+    messages: BTreeMap<User, Message>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,27 +157,32 @@ impl Model {
         };
         let message = stick.messages.remove(&user);
         self.grant(room, user);
-        if let Some(text) = message {
-            self.say(room, user, text);
+        if let Some(message) = message {
+            self.say(room, user, message);
             self.give_up_stick(room, user);
         }
     }
 
     /// `speak`. // 7.8
-    pub(super) fn speak(&mut self, turn @ (user, room, _): Turn, text: &Arc<str>) -> Decided {
+    pub(super) fn speak(
+        &mut self,
+        turn @ (user, room, _): Turn,
+        text: &Arc<str>,
+        to: &Addressees,
+    ) -> Decided {
         refuse_if(self.is_muted(user), refuse(Code::Muted))?;
-        self.check_message(text)?;
+        let message = self.message(room, text, to)?;
         if self.is_pair(room) {
-            return Ok(self.say(room, user, Arc::clone(text)));
+            return Ok(self.say(room, user, message));
         }
         let claimed = self.talking_stick(turn)?;
         if self.grant_of(room, user).is_some() {
-            let answer = self.say(room, user, Arc::clone(text));
+            let answer = self.say(room, user, message);
             self.give_up_stick(room, user);
             return Ok(answer);
         }
         if let Some(stick) = self.stick_mut(room) {
-            stick.messages.insert(user, Arc::clone(text));
+            stick.messages.insert(user, message);
         }
         Ok(claimed)
     }

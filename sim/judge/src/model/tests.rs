@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use sim_model::protocol::{
-    Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
+    Addressees, Answer, Command, Decided, EnterQueue, LostRange, Membership, Reply, Room, User,
 };
 use sim_model::server::{Caller, Entry, Implied, Operate, RequestKey, SecretHash};
 
@@ -101,6 +101,7 @@ fn say_in(room: Option<u64>, words: &str) -> Command {
         room: room.map(Room),
         text: text(words),
         epoch: None,
+        to: Addressees::ALL,
     }
 }
 
@@ -349,7 +350,11 @@ fn a_push_at_exactly_the_end_of_the_lease_is_refused() {
     };
     s.call(119, 'a', append).unwrap();
     let (room, epoch) = (None, None);
-    let push = Command::Push { room, epoch };
+    let push = Command::Push {
+        room,
+        epoch,
+        to: Addressees::ALL,
+    };
     assert_eq!(s.refused(120, 'a', push.clone()), "stick_required");
     s.call(120, 'a', STICK).unwrap();
     // The draft outlives the stick.

@@ -15,6 +15,7 @@ use crate::difference::{
     BatchItem, CallSummary, Decision, Difference, Due, EventPosition, Unsolicited,
 };
 use crate::model::{Deadline, Event, GivenAgain, Numbered};
+use crate::woken::WakingFault;
 
 impl Difference {
     /// Adds what the protocol prescribes and what was seen to the subject of a violation.
@@ -58,6 +59,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
             both(&"an entry of the journal with this answer", said)
         }
         Difference::Servers(detail) => both(&"one history of one log", detail),
+        Difference::Waking { fault, .. } => both(&"a knock as the rule says", fault),
         Difference::Witnessed(facts) => both(&facts[0], &facts[1]),
     }
 }
@@ -135,7 +137,18 @@ phrases! {
         Self::Unjournaled { user, verb, said } =>
             user, "'s ", verb, " was ", said, ", and no entry of the journal has this answer";
         Self::Servers(detail) => detail;
+        Self::Waking { reader, fault } => "the waker of ", reader, " ", fault;
         Self::Witnessed(facts) => facts[0], ", but ", facts[1];
+    }
+    WakingFault {
+        Self::Silent { since } => "has not looked into its inbox since ", since;
+        Self::Unknocked { last } =>
+            "did not knock for what is unread and for it, the last at place ", last;
+        Self::Misplaced { last, knocked } =>
+            "knocked for what is unread up to place ", knocked, "; the last for it is at ", last;
+        Self::Unfounded => "knocked while nothing was unread and for it";
+        Self::Again { last } => "knocked again for what is unread up to place ", last;
+        Self::Beyond { per_hour } => "knocked more than ", per_hour, " times in an hour";
     }
     DeliveryPath {
         Self::Check => "'s check";

@@ -60,8 +60,8 @@ phrases! {
 
     Body {
         Self::Found(pair) => ", ", pair[0].id, " was matched with ", pair[1].id;
-        Self::Message { sender, text, epoch } =>
-            " from ", sender.id, ", ", text, With(", under epoch ", *epoch);
+        Self::Message { sender, text, epoch, to } =>
+            " from ", sender.id, Each(" to ", " and ", to), ", ", text, With(", under epoch ", *epoch);
         Self::PartnerDisconnected(reason) => ", the chat ended: ", reason.name();
         Self::PartnerAway(who) => ", ", who.id, " lost its last stream";
         Self::PartnerReconnected(who) => ", ", who.id, " is connected again";
@@ -159,9 +159,9 @@ phrases! {
     }
 
     KeptMessage<'_> {
-        Self(event, Body::Message { sender, text, epoch }) =>
-            "message ", (event.room, event.room_seq.0), " from ", sender.id, " (", sender, "), ",
-            text, With(", under epoch ", *epoch), " (at ", event.at, ")";
+        Self(event, Body::Message { sender, text, epoch, to }) =>
+            "message ", (event.room, event.room_seq.0), " from ", sender.id, " (", sender, ")",
+            Each(" to ", " and ", to), ", ", text, With(", under epoch ", *epoch), " (at ", event.at, ")";
         Self(event, _) => event;
     }
 
@@ -315,8 +315,8 @@ phrases! {
     }
 
     PastMessage<'_> {
-        Self(room, event, Body::Message { sender, text, epoch }) =>
-            "message ", (*room, event.room_seq.0), " from ", sender.id, " (shown as ", sender,
+        Self(room, event, Body::Message { sender, text, epoch, to }) =>
+            "message ", (*room, event.room_seq.0), " from ", sender.id, Each(" to ", " and ", to), " (shown as ", sender,
             ", at ", event.at, With(", under epoch ", *epoch), "), ", text, ", ";
         Self(_, event, _) => event, ", ";
     }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use sim_model::history::DeliveryPath;
 use sim_model::protocol::{
-    Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange, Member,
-    Membership, Notice, NoticeKind, Op, Outcome, Page, ReadBy, Refusal, Reply, Response, Room,
-    StickLoss, User, WasWaiting, Who,
+    Addressees, Answer, Attendance, Code, Command, Earlier, EndReason, EnterQueue, LostRange,
+    Member, Membership, Notice, NoticeKind, Op, Outcome, Page, ReadBy, Refusal, Reply, Response,
+    Room, StickLoss, User, WasWaiting, Who,
 };
 use sim_model::server::{
     Call, Caller, Entry, Gap, Implied, JournalState, Operate, Reader, RequestKey, SecretHash,
@@ -67,6 +67,7 @@ fn push() -> Op {
     Op::Command(Command::Push {
         room: Some(LOBBY),
         epoch: Some(Epoch(2)),
+        to: Addressees::ALL,
     })
 }
 
@@ -84,6 +85,7 @@ fn spoken(sender: Arc<Who>, text: &str, epoch: Option<Epoch>) -> Body {
         sender,
         text,
         epoch,
+        to: [].into(),
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::metrics::tests::{answered, called};
 use chat_types::{RoomSeq, Time};
-use sim_model::protocol::{Body, Command, Event, Refusal, Room, User, WasWaiting, Who};
+use sim_model::protocol::{Addressees, Body, Command, Event, Refusal, Room, User, WasWaiting, Who};
 
 fn at(ms: u64) -> Time {
     START + Span::millis(ms)
@@ -25,6 +25,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         room: None,
         text: Arc::from("hello"),
         epoch: None,
+        to: Addressees::ALL,
     });
     let call = u32::try_from(room_seq).unwrap();
     tell(recorder, ms, agent, called(call, &op, at(ms)));
@@ -48,6 +49,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
             sender: Who::unnamed(User(agent.into())),
             text: "hello".into(),
             epoch: None,
+            to: [].into(),
         },
     };
     let received = ClientEvent::Received {

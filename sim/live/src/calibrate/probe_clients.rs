@@ -12,7 +12,9 @@ use crate::client::Identity;
 use crate::pool::Pool;
 use crate::probe::Capabilities;
 use crate::unregister;
-use sim_model::protocol::{Command, EnterQueue, Op, Outcome, ReadBy, Reply, Response, Room};
+use sim_model::protocol::{
+    Addressees, Command, EnterQueue, Op, Outcome, ReadBy, Reply, Response, Room,
+};
 
 /// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,8 +68,15 @@ impl<'p> ProbeClients<'p> {
         for _ in 0..MOVES {
             let text = WORDS.into();
             let (room, epoch) = (self.room, None);
-            let (answer, took) =
-                self.ask(0, Op::Command(Command::SendMessage { room, text, epoch }))?;
+            let (answer, took) = self.ask(
+                0,
+                Op::Command(Command::SendMessage {
+                    room,
+                    text,
+                    epoch,
+                    to: Addressees::ALL,
+                }),
+            )?;
             match answer {
                 Ok(_) => return Ok(took),
                 Err(refusal) => code = refusal.code,

@@ -164,6 +164,14 @@ chat_types::listed! {
         /// A user that was no participant was refused.
         TurnedAway "turned_away"
             "a lower max_per_address under server, and addresses: 1 under network",
+        /// A knock for a user that sleeps was lost at its door.
+        KnockLost "knock_lost" "users with reads: knocked, and more loss under network",
+        /// A waker knocked once more for what its user had not read.
+        KnockedAgain "knocked_again" "users with reads: knocked, and a think of more than a minute",
+        /// A waker crashed between a knock and its mark.
+        KnockUnmarked "knock_unmarked" "more users with reads: knocked",
+        /// A waker reached its limit of knocks an hour.
+        KnocksLimited "knocks_limited" "users with reads: knocked, in a room where much is said",
     }
 }
 

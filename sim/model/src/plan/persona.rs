@@ -75,6 +75,9 @@ chat_types::listed! {
         /// By its stream alone: each opening starts after the last event it has, and missing events
         /// before that are never requested.
         ByStream "stream",
+        /// By checks, once its waker has knocked. Until then it sleeps: it has no stream, and calls
+        /// nothing.
+        Knocked "knocked",
     }
 }
 
@@ -114,6 +117,8 @@ pub struct Habits {
     pub no_key: Ratio,
     /// Opens a second stream beside one that just opened, and closes the first after a while.
     pub second_stream: Ratio,
+    /// Addresses a message to its partner, or to the last speaker.
+    pub address: Ratio,
     /// Makes calls outside of its flow, in any room it knows (drawn before each step).
     pub stray: Ratio,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Command, Epoch, Read, Seq, Span};
+use chat_types::{Addressees, Command, Epoch, Read, Seq, Span};
 
 use super::{CHECK_MAX, Room, User};
 
@@ -24,14 +24,14 @@ pub enum Op {
 /// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
 ///   single word, and the user has values for all fields.
 /// - `tool "…"`: the name of the server's tool, if it differs.
-/// - `in`, `under` and `about`: the fields that name the room, the grant of the stick and another
-///   participant. A plain verb has no others.
+/// - `in`, `under`, `about` and `for`: the fields that name the room, the grant of the stick, another
+///   participant, and those that a message is addressed to. A plain verb has no others.
 macro_rules! types {
     (
         commands { $(
             $kind:ident $command:ident
             $(verb $verb:literal)? $(plain $plain:literal)? $(tool $tool:literal)?
-            $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?;
+            $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)? $(for $to:ident)?;
         )* }
         reads { $(
             $read:ident $variant:ident $(verb $read_verb:literal)? $(plain $read_plain:literal)? $(in $read_room:ident)?;
@@ -108,7 +108,7 @@ macro_rules! types {
                 }
             }
 
-            /// The operation without a room and an epoch; none for a verb that takes more, or that needs a
+            /// The operation without a room, an epoch and addressees; none for a verb that takes more, or that needs a
             /// participant while there is none.
             fn bare(self, about: Option<User>) -> Option<Op> {
                 match self {
@@ -116,6 +116,7 @@ macro_rules! types {
                         $($room: None,)?
                         $($epoch: None,)?
                         $($user: about?,)?
+                        $($to: Addressees::ALL,)?
                     })),)*
                     $(Self::$read => of_plain!([$($read_plain)?] Op::by_handle(Read::$variant {
                         $($read_room: None,)?
@@ -186,13 +187,13 @@ types! {
         EnterQueue EnterQueue verb "enter_queue";
         LeaveQueue LeaveQueue plain "leave_queue";
         Login Login verb "login";
-        Send SendMessage verb "send" tool "send_message" in room under epoch;
-        Speak Speak verb "speak" in room;
+        Send SendMessage verb "send" tool "send_message" in room under epoch for to;
+        Speak Speak verb "speak" in room for to;
         TalkingStick TalkingStick verb "talking_stick" in room under epoch;
         Append Append verb "append" in room under epoch;
         Undo Undo verb "undo" in room under epoch;
         Reset Reset verb "reset" in room under epoch;
-        Push Push plain "push" in room under epoch;
+        Push Push plain "push" in room under epoch for to;
         LeaveChat LeaveChat plain "leave_chat" in room;
         Typing Typing plain "typing" in room;
         Block BlockUser plain "block" tool "block_user" about user;
@@ -283,6 +284,15 @@ impl Op {
         Span::ZERO
     }
 
+    /// Those that a message is addressed to.
+    pub fn to(&self) -> impl Iterator<Item = User> {
+        let to = match self {
+            Self::Command(command) => command.to(),
+            Self::Read { .. } => None,
+        };
+        to.into_iter().flat_map(Addressees::iter)
+    }
+
     /// The text that is sent, spoken, or appended to a draft.
     #[must_use]
     pub const fn text(&self) -> Option<&Arc<str>> {
@@ -332,11 +342,16 @@ mod tests {
             panic!("a push names both");
         };
         (*room, *epoch) = (Some(Room(3)), Some(Epoch(7)));
+        if let Op::Command(push) = &mut push {
+            *push.to_mut().unwrap() = [User(4)].into_iter().collect();
+        }
         let expected = Op::Command(Command::Push {
             room: Some(Room(3)),
             epoch: Some(Epoch(7)),
+            to: [User(4)].into_iter().collect(),
         });
         assert_eq!(push, expected);
+        assert_eq!(push.to().collect::<Vec<_>>(), [User(4)]);
         assert_eq!(Plain::Block.op(None), None);
         for plain in OpKind::ALL.iter().filter_map(|kind| kind.plain()) {
             let op = plain.op(Some(User(4))).unwrap();
@@ -354,6 +369,7 @@ mod tests {
         let push = Op::Command(Command::Push {
             room: None,
             epoch: Some(Epoch(7)),
+            to: Addressees::ALL,
         });
         assert_eq!((push.room(), push.epoch()), (Some(None), Some(Epoch(7))));
         let history = Op::by_handle(Read::History {

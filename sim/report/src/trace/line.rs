@@ -6,7 +6,9 @@ use chat_types::{Span, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use sim_model::history::{ClientEvent, ClusterEvent, Record, WorldRecord, server_name};
+use sim_model::history::{
+    ClientEvent, ClusterEvent, Record, WakerRecord, WorldRecord, server_name,
+};
 use sim_model::outcome::START;
 use sim_model::plan::Outage;
 use sim_model::protocol::{
@@ -147,6 +149,13 @@ impl TraceLine {
                 line.set(Field::Who, user.map(|user| user.to_string()));
                 line.add_room(room);
                 ("operated", None)
+            }
+            WorldRecord::Waker { agent, what } => {
+                line.set(Field::Who, agent.0);
+                if let WakerRecord::Knocked { last, .. } = *what {
+                    line.set(Field::Seq, last);
+                }
+                (what.name(), None)
             }
             WorldRecord::FaultMade { name } => ("fault_made", Some(name)),
             WorldRecord::FaultMended { name } => ("fault_mended", Some(name)),

@@ -5,8 +5,8 @@ use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::outcome::START;
 use sim_model::plan::Outage;
 use sim_model::protocol::{
-    Body, CallId, Code, Command, Event, Gap, InboxEvent, LostRange, Op, Outcome, Refusal, Reply,
-    Response, Who,
+    Addressees, Body, CallId, Code, Command, Event, Gap, InboxEvent, LostRange, Op, Outcome,
+    Refusal, Reply, Response, Who,
 };
 use sim_model::run_log::RunLog;
 
@@ -24,6 +24,7 @@ fn play(observer: &mut dyn Observer) {
     let push = Op::Command(Command::Push {
         room: Some(Room(3)),
         epoch: Some(Epoch(3)),
+        to: Addressees::ALL,
     });
     let logged_in = Ok(Response::Done(Reply::LoggedIn {
         user: User(7),
@@ -39,6 +40,7 @@ fn play(observer: &mut dyn Observer) {
         sender: Who::unnamed(User(7)),
         text: "x".repeat(100).into(),
         epoch: Some(Epoch(3)),
+        to: [].into(),
     };
     let (granted, message) = (event(17, granted), event(18, message));
     let gap = Gap {

@@ -294,7 +294,7 @@ fn plan() -> impl Strategy<Value = Plan> {
                 ServersNeeded::Several => (3, OwnerReads::Lease),
                 ServersNeeded::Strict => (3, OwnerReads::Strict),
             };
-            plan.properties = properties_of(plan.servers);
+            plan.properties = properties_of(plan.servers, false);
             plan.faults = faults;
             plan.network.latency = latency;
             plan.network.loss = loss;

@@ -45,7 +45,7 @@ fn the_smallest_scenario_has_all_defaults() {
     assert_eq!(plan.client.attempts, 8);
     assert_eq!(plan.capacity.queue, 4_096);
     assert_eq!(plan.capacity.snapshot_every, 20_000);
-    assert_eq!(plan.properties, sim_model::names::properties_of(1));
+    assert_eq!(plan.properties, sim_model::names::properties_of(1, false));
     assert!(plan.faults.is_empty() && plan.expect_sometimes.is_empty());
     assert_eq!(plan.allow_stuck, Ratio::NEVER);
     let (phases, personas) = phases(plan);

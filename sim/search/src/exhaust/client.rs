@@ -8,8 +8,8 @@ use chat_types::Time;
 use super::fingerprint::{Base, fingerprint_shown};
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{
-    Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Reply, Response,
-    Room, User,
+    Addressees, Body, CallId, Command, EnterQueue, Epoch, InboxEvent, Op, Outcome, ReadBy, Reply,
+    Response, Room, User,
 };
 use sim_user::Credential;
 
@@ -76,12 +76,14 @@ impl Client {
             TinyCall::Push => Op::Command(Command::Push {
                 room,
                 epoch: self.epoch.map(Epoch),
+                to: Addressees::ALL,
             }),
             TinyCall::Reset => Op::Command(Command::Reset { room, epoch: None }),
             TinyCall::Send => Op::Command(Command::SendMessage {
                 room,
                 text: "hi".into(),
                 epoch: None,
+                to: Addressees::ALL,
             }),
             TinyCall::Block => Op::Command(Command::BlockUser {
                 user: other.unwrap_or_default(),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Settings};
 use chat_core::{
-    Address, Answer, Call, Command, Earlier, Event, OwnerReads, Read, Response, Ticket,
+    Address, Addressees, Answer, Call, Command, Earlier, Event, OwnerReads, Read, Response, Ticket,
 };
 use chat_journal::Identity;
 use chat_types::config::{Limit, RateLimit, StickRule};
@@ -423,6 +423,7 @@ fn write(write: u64) -> Call {
         room: None,
         text: text_of(write).into(),
         epoch: None,
+        to: Addressees::ALL,
     };
     call(CLIENT, Op::Command(message))
 }

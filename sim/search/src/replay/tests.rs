@@ -1,8 +1,8 @@
 //! Replays of journals that a core in memory wrote.
 
 use chat_core::{
-    Address, Caller, Command, EnterQueue, Entry, Implied, Operate, RequestKey, RoomId, SecretHash,
-    UserId, VERSION,
+    Address, Addressees, Caller, Command, EnterQueue, Entry, Implied, Operate, RequestKey, RoomId,
+    SecretHash, UserId, VERSION,
 };
 use chat_journal::{BundleWriter, Chain, Identity, Mark, Snapshot};
 use chat_types::{Continuity, Span};
@@ -144,6 +144,7 @@ fn say(text: &str) -> Command {
         room: None,
         text: text.into(),
         epoch: None,
+        to: Addressees::ALL,
     }
 }
 
@@ -175,8 +176,24 @@ fn conversation() -> Journal {
     let text = "the first words".into();
     let (room, epoch) = (None, None);
     journal.call(known(1), Command::Append { room, text, epoch });
-    journal.keyed(known(1), Some(7), Command::Push { room, epoch });
-    journal.keyed(known(1), Some(7), Command::Push { room, epoch });
+    journal.keyed(
+        known(1),
+        Some(7),
+        Command::Push {
+            room,
+            epoch,
+            to: Addressees::ALL,
+        },
+    );
+    journal.keyed(
+        known(1),
+        Some(7),
+        Command::Push {
+            room,
+            epoch,
+            to: Addressees::ALL,
+        },
+    );
     journal.call(new(3), enter());
     journal.call(new(4), enter());
     // Nobody is paired before the first use of its handle.

@@ -98,8 +98,9 @@ fn plain_verb(step: &mut ScriptStep) {
 
 /// One server in place of several, without the faults that only several have.
 fn one_server(plan: &mut Plan) {
-    if plan.properties == properties_of(plan.servers) {
-        plan.properties = properties_of(1);
+    let sleeps = plan.workload.sleeps();
+    if plan.properties == properties_of(plan.servers, sleeps) {
+        plan.properties = properties_of(1, sleeps);
     }
     plan.servers = 1;
     plan.reads = OwnerReads::Lease;

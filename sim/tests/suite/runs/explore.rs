@@ -173,8 +173,9 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     assert_eq!((one.tried, one.exit_code, one.steps), (150, 0, many.steps));
     assert!(one.steps > 50_000, "{}", one.steps);
     let unreached = one.unreached;
+    // None of these plans has users that sleep, whom four points are about.
     assert!(
-        !unreached.contains(&"match") && unreached.len() < 12,
+        !unreached.contains(&"match") && unreached.len() < 16,
         "{unreached:?}"
     );
 }

@@ -167,6 +167,7 @@ fn habits_are_drawn_from_the_seed() {
         persona.habits = Habits {
             second_stream: Ratio::NEVER,
             stray: Ratio::NEVER,
+            address: one_in_two,
             abandon: one_in_two,
             impatient: one_in_two,
             parallel: one_in_two,

@@ -175,6 +175,7 @@ pub(crate) fn message() -> Event {
         sender: Who::unnamed(User(8)),
         text: "hello".into(),
         epoch: None,
+        to: [].into(),
     };
     event(1, body)
 }
@@ -328,6 +329,10 @@ impl Harness {
     pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
         let refusal = code.map(Refusal::named);
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
+    }
+
+    pub(crate) fn knock(&mut self) {
+        self.input(|user, now, log| user.handle_knock(now, log));
     }
 
     pub(crate) fn drain(&mut self) {

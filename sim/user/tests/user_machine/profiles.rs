@@ -123,3 +123,57 @@ fn a_check_names_the_secret_by_which_it_reads() {
     harness.answer(1, 0, &read(0));
     harness.shows_of("request", ["0 > request 2.0 check by reader as 0"]);
 }
+
+fn sleeper(steps: Vec<Step>) -> sim_model::plan::Persona {
+    let mut persona = flow(steps);
+    persona.stream = false;
+    persona.profile.reads = Reads::Knocked;
+    persona
+}
+
+#[test]
+fn a_sleeper_calls_nothing_until_it_is_knocked_for() {
+    let steps = vec![enter(), wait_for("message.received", 60_000), send("hi")];
+    let mut harness = Harness::registered(sleeper(steps), waiting());
+    assert!(harness.user.watched().is_some());
+    harness.take();
+    harness.until(20_000);
+    assert_eq!(harness.take(), [""; 0]);
+    // A knock that was in vain: it sleeps again.
+    harness.knock();
+    harness.shows_of(
+        "request",
+        ["20000 > request 1.0 check after 0 wait 0s as 0"],
+    );
+    harness.answer(1, 0, &read(0));
+    harness.until(30_000);
+    assert_eq!(harness.take_with("request"), [""; 0]);
+    // One that comes while it reads is not forgotten, and it reads on until nothing is left.
+    harness.knock();
+    harness.knock();
+    harness.take();
+    harness.answer(2, 0, &page(0, 3));
+    assert_eq!(harness.take_with("request 3.0 check").len(), 1);
+    harness.checked(1, &message());
+    harness.answer(3, 0, &read(1));
+    assert_eq!(harness.take_with("request 4.0 send").len(), 1);
+}
+
+#[test]
+fn a_sleeper_goes_on_when_its_time_is_over_and_reads_by_itself_after_the_heal() {
+    let steps = vec![
+        enter(),
+        wait_for("message.received", 5_000),
+        send("hi"),
+        wait_for("message.received", 60_000),
+    ];
+    let mut harness = Harness::registered(sleeper(steps), waiting());
+    harness.until(5_000);
+    assert_eq!(harness.take_with("request 1.0 send").len(), 1);
+    harness.answer(1, 0, &sent());
+    assert!(harness.user.stuck().is_none());
+    harness.drain();
+    assert_eq!(harness.take_with("request 2.0 check").len(), 1);
+    harness.answer(2, 0, &read(0));
+    assert!(harness.user.is_done() && harness.user.watched().is_none());
+}

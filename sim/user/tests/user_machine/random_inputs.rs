@@ -83,6 +83,7 @@ fn persona(habits: [u8; 6], stream: bool) -> Persona {
         habits: Habits {
             second_stream: Ratio::NEVER,
             stray: Ratio::NEVER,
+            address: ratio(habits[2]),
             bare_check: ratio(habits[0]),
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),

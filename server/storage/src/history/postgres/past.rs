@@ -21,7 +21,8 @@ const POSITIONS: i64 = 20_000;
 /// How long a read goes on with further statements.
 const READ: Duration = Duration::from_secs(1);
 
-const COLUMNS: &str = "m.room, m.seq, m.at, m.participant, m.chosen_id, m.name, m.epoch, m.text";
+const COLUMNS: &str =
+    "m.room, m.seq, m.at, m.participant, m.chosen_id, m.name, m.epoch, m.addressees, m.text";
 
 /// The condition that the reader ($1) was there.
 const THERE: &str = "EXISTS (SELECT 1 FROM memberships s WHERE s.participant = $1
@@ -130,7 +131,7 @@ async fn add_matches(
             if !page.try_add(message(&row)) {
                 return Ok(false);
             }
-            page.done = row.get(8);
+            page.done = row.get(9);
         }
         page.done = from;
         if from <= 0 || by <= Instant::now() {
@@ -171,5 +172,9 @@ async fn rooms_of(
 /// The message of a row of `COLUMNS`.
 fn message(row: &Row) -> Event {
     let numbers = [0, 1, 2, 3].map(|column| row.get(column));
-    said(numbers, (row.get(4), row.get(5)), (row.get(6), row.get(7)))
+    said(
+        numbers,
+        (row.get(4), row.get(5)),
+        (row.get(6), row.get(7), row.get(8)),
+    )
 }

@@ -17,7 +17,7 @@ use crate::journal::JournalReader;
 use crate::sqlite::{unsigned, value};
 
 /// The version of the tables.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 
 /// The number of the lock that members take while they make the tables: "talk".
 const LOCK: i64 = 0x7461_6c6b;
@@ -37,7 +37,7 @@ const SCHEMA: &str = "
     CREATE TABLE messages (
         id BIGINT PRIMARY KEY, room BIGINT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL,
         participant BIGINT NOT NULL, chosen_id TEXT, name TEXT NOT NULL, epoch BIGINT,
-        text TEXT NOT NULL, words TSVECTOR NOT NULL, UNIQUE (room, seq)
+        addressees TEXT, text TEXT NOT NULL, words TSVECTOR NOT NULL, UNIQUE (room, seq)
     );
     CREATE INDEX messages_words ON messages USING GIN (words);
     CREATE TABLE rooms (

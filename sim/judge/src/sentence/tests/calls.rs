@@ -235,6 +235,7 @@ fn every_call_shows_what_it_asks_for() {
             room: Some(LOBBY),
             text: Arc::from("a".repeat(50)),
             epoch: Some(Epoch(2)),
+            to: Addressees::ALL,
         }),
         Op::Command(Command::ReportUser {
             user: BEN,

@@ -9,8 +9,8 @@ use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, Reque
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, Body, CallId, Command, EndReason, Event, Gap, InboxEvent, Op, Outcome, Page,
-    ReadBy, Reply, Response, Room, User, Who,
+    Addressees, Agent, Answer, Body, CallId, Command, EndReason, Event, Gap, InboxEvent, Op,
+    Outcome, Page, ReadBy, Reply, Response, Room, User, Who,
 };
 use sim_model::recipe::Recipe;
 
@@ -248,12 +248,17 @@ pub(super) fn send(room: Room, text: &str) -> Op {
         room: Some(room),
         text: text.into(),
         epoch: None,
+        to: Addressees::ALL,
     })
 }
 
 pub(super) fn push() -> Op {
     let (room, epoch) = (None, None);
-    Op::Command(Command::Push { room, epoch })
+    Op::Command(Command::Push {
+        room,
+        epoch,
+        to: Addressees::ALL,
+    })
 }
 
 /// A gap that names no room.
@@ -298,6 +303,7 @@ fn said(room: Room, room_seq: u64, sender: User, text: &str, epoch: Option<Epoch
         sender,
         text,
         epoch,
+        to: [].into(),
     };
     event(room, room_seq, body)
 }

@@ -66,6 +66,7 @@ impl Tiny {
                 sender,
                 text: "hi".into(),
                 epoch: self.clients[0].epoch.map(Epoch),
+                to: [].into(),
             },
         };
         self.show(&ServerRecord::Pushed {

@@ -34,10 +34,11 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     if plan.servers == 1 && (plan.duration > LONGEST || !dice.one_in(6)) {
         return;
     }
-    let all = properties_of(plan.servers);
+    let sleeps = plan.workload.sleeps();
+    let all = properties_of(plan.servers, sleeps);
     plan.servers = plan.servers.max(SERVERS);
     if plan.properties == all {
-        plan.properties = properties_of(plan.servers);
+        plan.properties = properties_of(plan.servers, sleeps);
     }
     // Several servers have no files of their own, and one configuration.
     plan.faults.retain_mut(|fault| {

@@ -87,8 +87,12 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     if dice.one_in(5) {
         persona.stream = !persona.stream;
     }
-    if !persona.stream {
-        // Without a stream, it cannot read by stream.
+    let fits = match persona.profile.reads {
+        Reads::Exactly => true,
+        Reads::ByStream => persona.stream,
+        Reads::Knocked => !persona.stream,
+    };
+    if !fits {
         persona.profile.reads = Reads::Exactly;
     }
     if persona.stream != streams {
@@ -108,6 +112,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         ("parallel", &mut habits.parallel, [10, 2]),
         ("no_key", &mut habits.no_key, [2, 1]),
         ("stray", &mut habits.stray, [8, 2]),
+        ("address", &mut habits.address, [3, 1]),
     ];
     let mut words = Vec::new();
     for (name, habit, one_in) in rows {

@@ -14,8 +14,9 @@ use crate::link::{Form, Link};
 
 /// The version of the record format. Format 1 had one more command, so that its numbers of commands
 /// are others. In format 2 *resumed* did not say whether a life is lost. In format 3 a configuration had
-/// no share of delayed answers, and no entry was *stepped*.
-pub const FORMAT: u16 = 4;
+/// no share of delayed answers, and no entry was *stepped*. In format 4 nobody called `speak`, and no message
+/// had addressees.
+pub const FORMAT: u16 = 5;
 
 /// The first bytes of every record.
 const FORM: Form = Form(b"TSJOURNL", FORMAT);

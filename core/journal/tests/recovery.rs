@@ -359,7 +359,7 @@ fn a_journal_of_the_format_before_is_refused_and_its_commands_are_never_misread(
         assert_eq!(
             refused.to_string(),
             "the record at position 1 is not usable: another build wrote it, in format 1, and this \
-             build reads format 4. The journal is whole up to position 0; answers up to position 16 \
+             build reads format 5. The journal is whole up to position 0; answers up to position 16 \
              have left"
         );
     }

@@ -1,8 +1,9 @@
 //! `talking-stick wait` and `talking-stick wake`: until something is for a participant whose agent is
 //! idle, and then a command that starts a turn of it.
 //!
-//! Both read the inbox by its reader id, which acknowledges nothing and ends no `check`. What they say is
-//! fixed, and has no word of a participant. [`Waker`] decides when an agent is told; its mark is in a file.
+//! Both read the inbox by its reader id, which acknowledges nothing and ends no `check`. Both print one fixed
+//! sentence, which never contains a participant's words. [`Waker`] decides when to notify the agent, and a
+//! file stores its mark.
 
 use std::cell::Cell;
 use std::fs::{File, TryLockError};
@@ -49,7 +50,7 @@ pub(crate) enum WakeError {
     Mark { path: PathBuf, why: String },
 }
 
-/// What an agent is told of news.
+/// The sentence that notifies an agent of this news.
 fn said(news: &News) -> String {
     let (count, seq) = (news.count(), news.last());
     format!("Talking Stick: {count} new (seq {seq}). Call check.")
@@ -71,7 +72,7 @@ fn add(news: &mut News, event: &Value) {
 struct Inbox {
     upstream: Upstream,
     reader: ReaderId,
-    /// The origin of the time that the waker is told.
+    /// The instant from which the waker measures time.
     began: Instant,
     /// Whether it was read: a server that answered once is waited for.
     was_read: Cell<bool>,

@@ -2,8 +2,9 @@
 //! idle, and then a *door*, which starts a turn of it: a command, the hook of an agent's program, or the
 //! queue of Codex.
 //!
-//! All read the inbox by its reader id, which acknowledges nothing and ends no `check`. What they say is
-//! fixed, and has no word of a participant. [`Waker`] decides when an agent is told; its mark is in a file.
+//! All read the inbox by its reader id, which acknowledges nothing and ends no `check`. All say one fixed
+//! sentence, which never contains a participant's words. [`Waker`] decides when to notify the agent, and a
+//! file stores its mark.
 
 pub(crate) mod codex;
 mod hook;
@@ -64,7 +65,7 @@ impl WakeError {
     }
 }
 
-/// What an agent is told of news.
+/// The sentence that notifies an agent of this news.
 fn said(news: &News) -> String {
     let (count, seq) = (news.count(), news.last());
     format!("Talking Stick: {count} new (seq {seq}). Call check.")

@@ -258,7 +258,7 @@ impl Command {
 }
 
 impl Command {
-    /// Those that a message is addressed to; none for other commands.
+    /// The addressees of a message, to change them; none for a command that sends no message.
     pub const fn to_mut(&mut self) -> Option<&mut Addressees> {
         if let Self::SendMessage { to, .. } | Self::Speak { to, .. } | Self::Push { to, .. } = self
         {
@@ -267,7 +267,7 @@ impl Command {
         None
     }
 
-    /// The same, to read.
+    /// The addressees of a message; none for a command that sends no message.
     #[must_use]
     pub const fn to(&self) -> Option<&Addressees> {
         if let Self::SendMessage { to, .. } | Self::Speak { to, .. } | Self::Push { to, .. } = self

@@ -8,8 +8,8 @@
 //! are what is between. `network.rs` says what becomes of each packet, and `race_schedule.rs` perturbs their
 //! order. `host.rs` drives a node and tells what it does, `server.rs` gives it a disk and service times, and
 //! `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and `mishaps.rs` adds
-//! faults after turns of a recipe. `wakers.rs` has the wakers of users that sleep. `script.rs` performs the steps form, `observers.rs` passes on all records,
-//! and `branch.rs` rekeys randomness.
+//! faults after turns of a recipe. `wakers.rs` has the wakers of users that sleep. `script.rs` performs the
+//! steps form, `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod branch;

@@ -106,7 +106,7 @@ fn tables_of_another_version_are_refused_with_what_to_do() {
     assert_eq!(server.history(&ann, "room_1", 50), words(0..15));
     let log = server.log();
     let told =
-        "of version 1, and this server writes version 2: name another one with --history, or drop";
+        "of version 1, and this server writes version 3: name another one with --history, or drop";
     assert!(log.contains(told), "{log}");
 }
 

@@ -176,24 +176,10 @@ fn conversation() -> Journal {
     let text = "the first words".into();
     let (room, epoch) = (None, None);
     journal.call(known(1), Command::Append { room, text, epoch });
-    journal.keyed(
-        known(1),
-        Some(7),
-        Command::Push {
-            room,
-            epoch,
-            to: Addressees::ALL,
-        },
-    );
-    journal.keyed(
-        known(1),
-        Some(7),
-        Command::Push {
-            room,
-            epoch,
-            to: Addressees::ALL,
-        },
-    );
+    let to = Addressees::ALL;
+    let push = Command::Push { room, epoch, to };
+    journal.keyed(known(1), Some(7), push.clone());
+    journal.keyed(known(1), Some(7), push);
     journal.call(new(3), enter());
     journal.call(new(4), enter());
     // Nobody is paired before the first use of its handle.

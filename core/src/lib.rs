@@ -30,4 +30,4 @@ pub use chat_types::*;
 pub use counters::Counters;
 pub use hub::{Effect, Hub, ParticipantOutline, RestoreError, RoomKind, RoomOutline, Size};
 pub use node::{Departure, InFlight, Load, Node, Output, VERSION};
-pub use waker::{Mark, News, Waker, WakerEffect};
+pub use waker::{Mark, News, Unread, Waker, WakerEffect};

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use chat_types::{RoomId, Seq, Span, Time};
+use chat_types::{Item, RoomId, Seq, Span, Time, UserId};
 
 /// How long an agent has to read what it was knocked for, until the waker knocks once more.
 const AGAIN: Span = Span::secs(60);
@@ -17,6 +17,21 @@ const HOUR: Span = Span::secs(3_600);
 
 /// The most grants that are told apart. A server grants a participant one in each of its rooms.
 const MAX_GRANTS: usize = 1_024;
+
+/// An unread event, or gap, as far as it decides whether it concerns its reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread<'a> {
+    /// Its place.
+    pub seq: Seq,
+    /// Its type.
+    pub kind: &'a str,
+    /// Its room.
+    pub room: RoomId,
+    /// Whether the reader is whom it tells of.
+    pub is_about_reader: bool,
+    /// Whether it is a message to others.
+    pub is_to_others: bool,
+}
 
 /// What an event is for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +47,12 @@ enum Concern {
 }
 
 impl Concern {
-    /// What an event of this type is for its reader. `is_about_reader`: the reader is whom it tells of.
-    fn of(kind: &str, is_about_reader: bool) -> Self {
-        match kind {
+    fn of(unread: Unread<'_>) -> Self {
+        match unread.kind {
+            _ if unread.is_to_others => Self::None,
             "chatroom.found" | "message.received" | "partner.disconnected" | "gap" => Self::News,
-            "stick.granted" if is_about_reader => Self::Grant,
-            "stick.released" | "stick.expired" if is_about_reader => Self::GrantEnded,
+            "stick.granted" if unread.is_about_reader => Self::Grant,
+            "stick.released" | "stick.expired" if unread.is_about_reader => Self::GrantEnded,
             kind if kind.starts_with("moderation.") => Self::News,
             _ => Self::None,
         }
@@ -55,9 +70,28 @@ pub struct News {
 }
 
 impl News {
-    /// Takes the next unread event, or gap: its place, type and room, and whether it is about its reader.
-    pub fn add(&mut self, seq: Seq, kind: &str, room: RoomId, is_about_reader: bool) {
-        let concern = Concern::of(kind, is_about_reader);
+    /// Takes the next element of a page of this reader.
+    pub fn read(&mut self, item: Item<'_>, reader: UserId) {
+        self.add(match item {
+            Item::Gap(gap) => Unread {
+                seq: gap.to,
+                kind: "gap",
+                ..Unread::default()
+            },
+            Item::Event(seq, event) => Unread {
+                seq,
+                kind: event.kind(),
+                room: event.room,
+                is_about_reader: event.about(reader).is_some_and(|who| who.id == reader),
+                is_to_others: event.body.is_to_others(reader),
+            },
+        });
+    }
+
+    /// Takes the next unread event, or gap.
+    pub fn add(&mut self, unread: Unread<'_>) {
+        let Unread { seq, room, .. } = unread;
+        let concern = Concern::of(unread);
         if let Concern::Grant | Concern::GrantEnded = concern {
             self.grants.retain(|(of, _)| *of != room);
         }
@@ -74,7 +108,12 @@ impl News {
     /// Whether an event of this type can be news, whomever it is about.
     #[must_use]
     pub fn can_be(kind: &str) -> bool {
-        matches!(Concern::of(kind, true), Concern::News | Concern::Grant)
+        let unread = Unread {
+            kind,
+            is_about_reader: true,
+            ..Unread::default()
+        };
+        matches!(Concern::of(unread), Concern::News | Concern::Grant)
     }
 
     /// The number of events.
@@ -212,8 +251,6 @@ mod tests {
 
     use super::*;
 
-    const ROOM: RoomId = RoomId(1);
-
     /// Plays a script on a waker with a limit of three knocks an hour, and compares its effects and its next
     /// look with those that are written with each line.
     #[track_caller]
@@ -235,9 +272,7 @@ mod tests {
                 "reads" => unread.clear(),
                 "looks" => {
                     let mut news = News::default();
-                    for (seq, kind, room, is_about_reader) in &unread {
-                        news.add(*seq, kind, *room, *is_about_reader);
-                    }
+                    unread.iter().for_each(|event| news.add(*event));
                     waker.handle_unread(at, news);
                 }
                 "knocked" => waker.handle_knocked(at),
@@ -260,13 +295,17 @@ mod tests {
         assert_eq!(played.lines().collect::<Vec<_>>(), expected, "\n{played}");
     }
 
-    /// `17:message.received`; with a `!` it is about the reader, with `/2` in room 2.
-    fn event(word: &str) -> (Seq, String, RoomId, bool) {
+    /// `17:message.received`; with a `!` it is about the reader, with a `?` to others, with `/2` in room 2.
+    fn event(word: &str) -> Unread<'_> {
         let (seq, kind) = word.split_once(':').expect("a place and a type");
         let (kind, room) = kind.split_once('/').unwrap_or((kind, "1"));
-        let (seq, room) = (seq.parse().expect("a place"), room.parse().expect("a room"));
-        let bare = kind.trim_end_matches('!');
-        (Seq(seq), bare.to_owned(), RoomId(room), bare != kind)
+        Unread {
+            seq: Seq(seq.parse().expect("a place")),
+            kind: kind.trim_end_matches(['!', '?']),
+            room: RoomId(room.parse().expect("a room")),
+            is_about_reader: kind.ends_with('!'),
+            is_to_others: kind.ends_with('?'),
+        }
     }
 
     fn shown(effect: WakerEffect) -> String {
@@ -284,7 +323,7 @@ mod tests {
     fn an_agent_is_knocked_once_and_once_more_for_what_it_does_not_read() {
         check(
             "0s looks
-            1s comes 7:user.joined 8:message.received 9:stick.claimed
+            1s comes 6:message.received? 7:user.joined 8:message.received 9:stick.claimed
             1s looks ⇒ knock for 1 up to 8
             3s knocked ⇒ keep 8 once
             3s looks ⇒ next 63s
@@ -337,7 +376,12 @@ mod tests {
     fn every_kind_that_asks_for_attention_is_news() {
         let told = |kind: &&str| {
             let mut news = News::default();
-            news.add(Seq(1), kind, ROOM, true);
+            news.add(Unread {
+                seq: Seq(1),
+                kind,
+                is_about_reader: true,
+                ..Unread::default()
+            });
             news.count() == 1 && News::can_be(kind)
         };
         let kinds: Vec<&str> = chat_types::EVENTS.iter().copied().filter(told).collect();
@@ -407,7 +451,13 @@ mod tests {
     fn a_hostile_inbox_does_not_grow_the_news_beyond_its_limit() {
         let mut news = News::default();
         for room in 0..3_000 {
-            news.add(Seq(room + 1), "stick.granted", RoomId(room), true);
+            news.add(Unread {
+                seq: Seq(room + 1),
+                kind: "stick.granted",
+                room: RoomId(room),
+                is_about_reader: true,
+                is_to_others: false,
+            });
         }
         assert_eq!(
             (news.grants.len(), news.count(), news.last()),

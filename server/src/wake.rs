@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use chat_core::{Mark, News, RoomId, Seq, Time, Waker, WakerEffect};
+use chat_core::{Mark, News, RoomId, Seq, Time, Unread, Waker, WakerEffect};
 use futures_util::StreamExt as _;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -71,16 +71,16 @@ fn said(news: &News) -> String {
     format!("Talking Stick: {count} new (seq {seq}). Call check.")
 }
 
-/// Adds an event of an inbox, as the server shows it, unless it is a message to others.
+/// Adds an event of an inbox, as the server shows it.
 fn add(news: &mut News, event: &Value) {
     let to = event["to"].as_array();
-    if to.is_some_and(|to| to.iter().all(|who| who["you"] != true)) {
-        return;
-    }
-    let seq = Seq(event["seq"].as_u64().unwrap_or_default());
-    let kind = event["type"].as_str().unwrap_or_default();
-    let room = RoomId::deserialize(&event["room_id"]).unwrap_or_default();
-    news.add(seq, kind, room, event["user"]["you"] == true);
+    news.add(Unread {
+        seq: Seq(event["seq"].as_u64().unwrap_or_default()),
+        kind: event["type"].as_str().unwrap_or_default(),
+        room: RoomId::deserialize(&event["room_id"]).unwrap_or_default(),
+        is_about_reader: event["user"]["you"] == true,
+        is_to_others: to.is_some_and(|to| to.iter().all(|who| who["you"] != true)),
+    });
 }
 
 /// One inbox at a server.

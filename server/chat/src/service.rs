@@ -2,6 +2,7 @@
 
 mod caller;
 mod inboxes;
+mod listening;
 mod past;
 
 use std::net::IpAddr;
@@ -9,8 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Response, Span,
-    UserId,
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Span, UserId,
 };
 use serde_json::{Map, Value};
 use server_settings::Toolset;
@@ -225,14 +225,9 @@ impl Service {
         };
         let mut heard = None;
         if let (true, Some(check), Ok(_)) = (listens, read, &answered.outcome) {
-            let listened = self
-                .call(origin.address, read_call(&known.caller, check))
+            heard = self
+                .listen(origin.address, &known.caller, check, &mut answered)
                 .await;
-            // What was said is said, even if the check is refused.
-            if let Ok(Response::Read(page)) = listened.outcome {
-                heard = Some(page);
-                answered.context.me = listened.context.me;
-            }
         }
         if let Some(Read::Check {
             wait: Span(1..), ..

@@ -4,13 +4,13 @@
 //! A knock goes through the network, which is its door: it may lose, double and delay it. A waker may crash
 //! after each of its acts, and then only the mark in its file is left.
 
-use chat_core::{Item, Mark, News, RoomId, Waker, WakerEffect};
+use chat_core::{Mark, News, Waker, WakerEffect};
 use chat_types::{Seq, Span, Time, mix};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{WakerRecord, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
-use sim_model::protocol::{Agent, Answer, Code, Op, Outcome, Page, ReadBy, Response, User};
+use sim_model::protocol::{Agent, Answer, Code, Op, Outcome, ReadBy, Response, User};
 use sim_model::words::outcome_word;
 use sim_user::Credential;
 
@@ -71,20 +71,6 @@ impl SleeperWaker {
     /// Draws later crashes from this generator.
     pub(super) fn rekey(&mut self, draw: Draw) {
         self.draw = draw;
-    }
-
-    fn add(&mut self, page: &Page) {
-        for item in page.items() {
-            let (seq, kind, room, about) = match item {
-                Item::Gap(gap) => (gap.to, "gap", RoomId::default(), None),
-                Item::Event(_, event) if event.body.is_to_others(self.reader) => continue,
-                Item::Event(seq, event) => {
-                    (seq, event.kind(), event.room, event.about(self.reader))
-                }
-            };
-            let is_about_reader = about.is_some_and(|who| who.id == self.reader);
-            self.news.add(seq, kind, room, is_about_reader);
-        }
     }
 }
 
@@ -184,7 +170,7 @@ impl World<'_, '_> {
         }
         match outcome {
             Ok(Response::Read(Answer::Page { page, .. })) => {
-                it.add(page);
+                page.items().for_each(|item| it.news.read(item, it.reader));
                 self.tell_waker(agent, &WakerRecord::Read { page });
                 if page.unread > 0 {
                     return self.look(agent, Some(page.cursor.0));

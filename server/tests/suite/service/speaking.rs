@@ -56,24 +56,17 @@ async fn one_call_waits_for_its_turn_says_and_hears() {
     assert_eq!(messages(&first), ["second"], "{first}");
     let outcome = waiting.await.expect("it is answered");
     let second = outcome.json();
-    // His own claim may have been the news that ended his wait.
-    if second["status"] == "sent" {
-        assert_eq!(messages(&second), ["first"], "{second}");
-        let text = render_text::text(&outcome, &second);
-        assert!(
-            text.contains("Your turn came, and your message is sent in room_1."),
-            "{text}"
-        );
-        assert!(
-            text.lines().last().expect("a line").starts_with("next: "),
-            "{text}"
-        );
-    } else {
-        assert_eq!(
-            (&second["status"], &second["place"]),
-            (&json!("waiting"), &json!(1))
-        );
-    }
+    assert_eq!(second["status"], "sent", "{second}");
+    assert_eq!(messages(&second), ["first"], "{second}");
+    let text = render_text::text(&outcome, &second);
+    assert!(
+        text.contains("Your turn came, and your message is sent in room_1."),
+        "{text}"
+    );
+    assert!(
+        text.lines().last().expect("a line").starts_with("next: "),
+        "{text}"
+    );
     let history = ben.ok(Tool::History, json!({})).await;
     let said: Vec<_> = history["messages"]
         .as_array()
@@ -82,6 +75,79 @@ async fn one_call_waits_for_its_turn_says_and_hears() {
         .map(|one| &one["message"])
         .collect();
     assert_eq!(said, ["first", "second"], "{history}");
+}
+
+/// Waits until this one has read a message of another.
+async fn hears(seat: &Seat) {
+    let mut page = json!({ "events": [] });
+    while messages(&page).is_empty() {
+        page = seat.ok(Tool::Check, json!({ "wait_seconds": 50 })).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_by_what_concerns_its_caller_and_a_lost_answer_is_read_again() {
+    let (ann, ben, _running) = pair().await;
+    for name in ["Cem", "Dan"] {
+        let seat = Seat::at(&ann.service);
+        seat.ok(Tool::Login, json!({ "username": name, "room": "table" }))
+            .await;
+    }
+    let page = ann.ok(Tool::Check, json!({ "wait_seconds": 0 })).await;
+    let mut asked = words("first", 50);
+    asked["after"] = page["cursor"].clone();
+    let listening = tokio::spawn({
+        let ann = ann.clone();
+        async move { ann.ok(Tool::Speak, asked).await }
+    });
+    hears(&ben).await;
+    for (text, to) in [
+        ("to Cem", json!(["Cem"])),
+        ("to Dan", json!(["Dan", "cem"])),
+    ] {
+        let mut aside = words(text, 0);
+        aside["to"] = to;
+        ben.ok(Tool::Speak, aside).await;
+    }
+    ben.ok(Tool::Speak, words("to Ann, too", 0)).await;
+    let heard = listening.await.expect("it is answered");
+    assert_eq!(
+        messages(&heard),
+        ["to Cem", "to Dan", "to Ann, too"],
+        "{heard}"
+    );
+    let seqs = |page: &Value| -> Vec<u64> {
+        let events = page["events"].as_array().expect("events");
+        events
+            .iter()
+            .filter_map(|event| event["seq"].as_u64())
+            .collect()
+    };
+    let first = page["cursor"].as_u64().expect("a cursor") + 1;
+    let last = heard["cursor"].as_u64().expect("a cursor");
+    assert_eq!(seqs(&heard), (first..=last).collect::<Vec<_>>());
+    let again = json!({ "after": page["cursor"], "wait_seconds": 0 });
+    let again = ann.ok(Tool::Check, again).await;
+    assert_eq!(seqs(&again), seqs(&heard), "nothing was acknowledged");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_check_ends_the_wait() {
+    let (ann, ben, _running) = pair().await;
+    let listening = tokio::spawn({
+        let ann = ann.clone();
+        async move { ann.ok(Tool::Speak, words("first", 50)).await }
+    });
+    hears(&ben).await;
+    while !listening.is_finished() {
+        ann.call(Tool::Check, json!({ "wait_seconds": 0 })).await;
+    }
+    let heard = listening.await.expect("it is answered");
+    assert_eq!(
+        (&heard["status"], messages(&heard).len()),
+        (&json!("sent"), 0),
+        "{heard}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,10 +35,8 @@ impl Service {
         else {
             return None;
         };
-        let wait = match said.context.more {
-            AnswerFacts::Alone => Span::ZERO,
-            _ => wait,
-        };
+        let is_alone = said.context.more == AnswerFacts::Alone;
+        let wait = if is_alone { Span::ZERO } else { wait };
         let end = Instant::now() + Duration::from_micros(wait.0);
         let (mut all, mut last_notices) = (Page::default(), None);
         let mut news = News::default();

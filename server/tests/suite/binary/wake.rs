@@ -1,6 +1,7 @@
 //! Waiting for what is for a participant, and waking its agent.
 
 mod codex;
+mod crashes;
 mod hook;
 
 use std::fs::{self, File};
@@ -23,7 +24,10 @@ struct Pair {
 
 impl Pair {
     fn start() -> Self {
-        let server = Server::start(&[]);
+        Self::on(Server::start(&[]))
+    }
+
+    fn on(server: Server) -> Self {
         let login = json!({ "username": "Ann", "room": "lobby" });
         let ann = post(&server, "", "/tools/login", &login);
         let text = |name: &str| ann[name].as_str().expect(name).to_owned();

@@ -85,7 +85,7 @@ const ROOM = 'project';
  * wait brings nothing, since a program may start slowly. */
 const TALKS = [
   { name: 'pair', lines: 5, most: 14, first: (name) => ({ tool: 'enter_queue', args: { display_name: name } }) },
-  { name: 'room', lines: 3, most: 7, first: (name) => ({ tool: 'login', args: { username: name, room: ROOM } }) },
+  { name: 'room', lines: 3, most: 6, first: (name) => ({ tool: 'login', args: { username: name, room: ROOM } }) },
   { name: 'restart', lines: 3, most: 12, first: (name) => ({ tool: 'enter_queue', args: { display_name: name } }) },
 ];
 

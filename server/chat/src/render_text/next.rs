@@ -73,7 +73,13 @@ impl<'a> Standing<'a> {
                     Some(label) if label.floor.needs_stick => "speak",
                     Some(_) | None => "send_message",
                 };
-                let (first, check, often) = (of_room(tool, *room), self.check(), self.often());
+                // The first event of a newcomer is that it joined, as this answer says.
+                let is_its_own = self
+                    .me
+                    .is_some_and(|me| (me.cursor, me.unread) == (Seq(0), 1));
+                let after = if is_its_own { Some(Seq(1)) } else { self.after };
+                let check = Self { after, ..self }.check();
+                let (first, often) = (of_room(tool, *room), self.often());
                 format!("{first} to say something, or {check} to listen{often}")
             }
             Reply::Sent { room, .. } => match self.room(*room) {

@@ -182,8 +182,11 @@ async fn a_turn_before_is_not_taken_for_the_one_that_is_awaited() {
 async fn one_who_joins_reads_what_was_said_last_and_one_alone_is_told() {
     let (service, _running) = start();
     let ann = Seat::at(&service);
-    ann.ok(Tool::Login, json!({ "username": "Ann", "room": "table" }))
-        .await;
+    let login = json!({ "username": "Ann", "room": "table" });
+    let joined = ann.call(Tool::Login, login).await;
+    // That she joined is no event to call for.
+    let text = render_text::text(&joined, &joined.json());
+    assert!(text.contains("check {\"after\": 1} to listen"), "{text}");
     for number in 1..=7 {
         let outcome = ann
             .call(Tool::Speak, words(&format!("words {number}"), 0))

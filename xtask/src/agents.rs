@@ -1,5 +1,5 @@
-//! Holds talks between agent programs, as they are published, through the real server. A scripted model drives them,
-//! so nothing leaves the machine.
+//! Holds talks between agent programs, as they are published, through the real server, and wakes each of them. A
+//! scripted model drives them, so nothing leaves the machine.
 //!
 //! npm installs them at the versions of the lock file into this program's own folder.
 
@@ -21,33 +21,45 @@ const CLAUDE: &str = "node_modules/@anthropic-ai/claude-code/install.cjs";
 const PAIR: [&str; 1] = ["codex,claude"];
 const PAIRS: [&str; 3] = ["codex,claude", "opencode,gemini", "claude,opencode"];
 
-/// The time limit for a pair, in seconds. It guards against programs that hang.
+/// The programs of the pairs, and for how many messages they are woken. Those of the longer check give the times in the
+/// book.
+const PROGRAMS: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
+const WAKINGS: usize = 3;
+const MANY_WAKINGS: usize = 100;
+
+/// The time limit for a pair, or for all wakings of a program, in seconds. It guards against programs that hang.
 const GUARD_S: usize = 300;
 
-/// Holds the talks of a pair that covers both eras of MCP.
+/// Holds the talks of a pair that covers both eras of MCP, and wakes both.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     // npm leaves out the programs of the longer check.
     let _some = sh.push_env("NPM_CONFIG_OMIT", "dev");
-    hold(sh, &PAIR)
+    hold(sh, &PAIR, &PROGRAMS[..2], WAKINGS)
 }
 
-/// Holds the talks of all programs.
+/// Holds the talks of all programs, and wakes all.
 ///
 /// # Errors
-/// A talk that failed, or why they could not be held.
+/// A talk or a waking that failed, or why they could not be tried.
 pub(crate) fn check_all(sh: &Shell) -> Result<()> {
-    hold(sh, &PAIRS)
+    hold(sh, &PAIRS, &PROGRAMS, MANY_WAKINGS)
 }
 
-fn hold(sh: &Shell, pairs: &[&str]) -> Result<()> {
+fn hold(sh: &Shell, pairs: &[&str], programs: &[&str], wakings: usize) -> Result<()> {
     let server = cargo::program(sh, "talking-stick")?;
     let book = sh.current_dir().join(BOOK);
     let _within = sh.push_dir(cargo::copied(sh, TALKS, "agents")?);
     install(sh).map_err(skipped)?;
-    let guard = (GUARD_S * pairs.len()).to_string();
+    let [talks, waking] = [pairs, programs].map(|all| (GUARD_S * all.len()).to_string());
+    cmd!(
+        sh,
+        "timeout {talks} node talks.mjs {server} {book} {pairs...}"
+    )
+    .run()?;
+    let wakings = wakings.to_string();
     Ok(cmd!(
         sh,
-        "timeout {guard} node talks.mjs {server} {book} {pairs...}"
+        "timeout {waking} node wakings.mjs {server} {book} {wakings} {programs...}"
     )
     .run()?)
 }

@@ -78,7 +78,7 @@ pub(crate) enum Word {
         what: Vec<String>,
     },
     Cluster(ClusterWords),
-    /// Hold the talks of the step `agents`, and the same between OpenCode and Gemini CLI
+    /// Do as the step `agents`, also with OpenCode and Gemini CLI, and wake each a hundred times
     Agents,
     /// Build the documentation as web pages in target/book, and print the path of the first
     Book,

@@ -69,7 +69,7 @@ pub(crate) const STEPS: [Step; 24] = {
         step("browser", Some(Programs), browser::check_reports, "reports in a real browser: sizes, colour schemes, keys, no network"),
         step("page", Some(Programs), browser::check_page, "the server's page in a real browser: people and an agent in a conversation"),
         step("clients", Some(Programs), clients::check, "the official conformance suite, and conversations of published MCP clients"),
-        step("agents", Some(Programs), agents::check, "Codex and Claude Code talk with each other, connected as the book says"),
+        step("agents", Some(Programs), agents::check, "Codex and Claude Code talk with each other and are woken, as the book says"),
     ]
 };
 

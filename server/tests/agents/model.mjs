@@ -9,6 +9,9 @@ import { createServer } from 'node:http';
 /** The answers of one agent that a talk can need. More are a loop. */
 const MOST_ANSWERS = 80;
 
+/** The answers that a sleeper needs for each message. */
+const ANSWERS_EACH = 4;
+
 /** The message of an event, as the two forms of a result show it. */
 const SAID = /^\[\d+\] \S+ [^:]*: <([\w-]+)>(.*)<\/\1>$/gm;
 
@@ -45,6 +48,7 @@ export class Agent {
   repeated = 0;
   idle = 0;
   answers = 0;
+  mostAnswers = MOST_ANSWERS;
   said = 0;
 
   /** `first` is its first call. It speaks `lines`, one for each that it hears; who begins speaks first. */
@@ -97,6 +101,43 @@ export class Agent {
   repeat(result) {
     this.repeated += 1;
     if (this.repeated > this.repeats) throw new Error(`${this.name} is led nowhere by: ${result}`);
+  }
+}
+
+/** One agent that registers, ends its turn, and calls only after it was woken, until its model is asked to leave. */
+export class Sleeper {
+  heard = [];
+  results = [];
+  answers = 0;
+  isLeaving = false;
+
+  /** `first` registers it. It is woken for so many messages. */
+  constructor({ name, form, first, messages }) {
+    Object.assign(this, { name, form, call: first });
+    this.mostAnswers = MOST_ANSWERS + ANSWERS_EACH * messages;
+    this.asleep = deferred();
+    this.woken = deferred();
+  }
+
+  read(results) {
+    if (this.call === undefined) {
+      this.woken.resolve(performance.now());
+      this.asleep = deferred();
+      this.call = this.isLeaving ? { tool: 'leave_chat', args: {} } : this.check;
+    }
+    for (const result of results.slice(this.results.length)) {
+      this.results.push(result);
+      const { lead = '', heard = [], refused } = FORMS[this.form](result);
+      assert.equal(refused, undefined, result);
+      this.heard.push(...heard);
+      const args = lead.match(/\bcheck (\{[^{}]*\})/)?.[1];
+      this.check = { tool: 'check', args: { ...JSON.parse(args ?? '{}'), wait_seconds: 0 } };
+      this.call = this.results.length === 1 ? this.check : undefined;
+    }
+    if (this.call === undefined) {
+      this.woken = deferred();
+      this.asleep.resolve();
+    }
   }
 }
 
@@ -260,7 +301,7 @@ export class Model {
     // Programs have other uses for a model, such as a title.
     if (offered.length === 0) return { id: 'other', text: 'A talk' };
     agent.answers += 1;
-    assert.ok(agent.answers <= MOST_ANSWERS, `${agent.name} goes round in circles: ${agent.results.at(-1)}`);
+    assert.ok(agent.answers <= agent.mostAnswers, `${agent.name} goes round in circles: ${agent.results.at(-1)}`);
     agent.read(api.results(body));
     await before(agent);
     if (agent.call === undefined) return { id: 'end', text: 'The talk is over.' };

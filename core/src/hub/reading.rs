@@ -186,6 +186,13 @@ impl Hub {
             && until.since(now).0 < self.stays_present(user).0.saturating_mul(3) / 4
     }
 
+    /// Whether the participant's handle was never used.
+    #[must_use]
+    pub fn is_unused(&self, user: UserId) -> bool {
+        let participant = self.users.get(&user);
+        participant.is_some_and(|participant| participant.is_unused())
+    }
+
     /// The end of the participant's inbox, and the end of the last answer.
     #[must_use]
     pub fn inbox_cursors(&self, user: UserId) -> Option<(Seq, Seq)> {

@@ -80,7 +80,12 @@ impl Node {
             }
             Reader::ReaderId(id) => {
                 let user = self.hub.user_by_reader(&id).ok_or(unknown)?;
-                self.gate.admit_reader(now, from, user).map(|()| user)
+                self.gate.admit_reader(now, from, user)?;
+                // It comes with the handle.
+                if self.hub.is_unused(user) {
+                    self.acknowledgements.see(now, user);
+                }
+                Ok(user)
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Checks: answered at once, when events arrive, or when their time is over.
 
 use chat_core::{
-    Answer, Call, Implied, NoticeKind, Read, Response, Seq, Span, Ticket, Time, UserId,
+    Address, Answer, Call, Config, Implied, NoticeKind, Read, Response, Seq, Span, Ticket, Time,
+    UserId,
 };
 
-use crate::shell::{Shell, check, read, reader, send};
+use crate::shell::{Shell, check, login, newcomer, read, reader, send, stream};
 
 const LONG: Span = Span::secs(20);
 
@@ -258,4 +259,28 @@ fn a_check_by_the_reader_id_leaves_no_trace() {
     let (reader, read) = (reader("ben"), Read::Mood);
     let mood = shell.call(Call::Read { reader, read });
     assert_eq!(shell.code(mood), Some("unknown_handle"));
+}
+
+#[test]
+fn the_first_read_by_the_reader_id_is_the_first_use_of_the_handle() {
+    for kind in [read(reader("ann"), None, LONG), stream(reader("ann"), None)] {
+        let mut shell = Shell::new(Config::default());
+        let login = Call::Command {
+            caller: newcomer("ann", Address(1)),
+            key: None,
+            command: login("ann"),
+        };
+        shell.done(login);
+        let known = shell.journal.len();
+        shell.call(kind.clone());
+        shell.call(kind);
+        shell.pass(Span::secs(1));
+        let told = shell.implied(known);
+        assert!(
+            matches!(told[..], [(_, Implied::Seen { waiting: None })]),
+            "{told:?}"
+        );
+        shell.pass(Span::secs(600));
+        assert!(shell.node.hub().user_by_name("ann").is_some());
+    }
 }

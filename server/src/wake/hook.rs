@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use super::session::{AgentSession, Before, is_known};
-use super::{Ended, Inbox, Lines, News, WakeError, Watch, said};
+use super::{Ended, Inbox, Lines, News, NewsSource as _, WakeError, Watch, said};
 use crate::relay::UpstreamError;
 
 /// The most bytes of an input: a result of a tool may be long.
@@ -77,8 +77,11 @@ pub(super) async fn run(
         // Who works for the session's agent ends before its turn does.
         "PostToolUse" | "AfterTool" if event.agent_id.is_null() => {
             if let Some(inbox) = inbox_in(&event.tool_response) {
+                // A handle that is not used in a minute is forgotten. This is a use, or else the end of the turn is.
+                let read = Inbox::of(&args.server, &inbox)?;
                 let mut session = AgentSession::take(session, Before::Ends).await?;
                 session.register(&inbox)?;
+                let _ = read.unread().await;
             } else if LEAVING.iter().any(|tool| event.tool_name.ends_with(tool))
                 && is_known(session.0, session.1)?
             {

@@ -132,7 +132,7 @@ export class Sleeper {
       this.heard.push(...heard);
       const args = lead.match(/\bcheck (\{[^{}]*\})/)?.[1];
       this.check = { tool: 'check', args: { ...JSON.parse(args ?? '{}'), wait_seconds: 0 } };
-      this.call = this.results.length === 1 ? this.check : undefined;
+      this.call = undefined;
     }
     if (this.call === undefined) {
       this.woken = deferred();

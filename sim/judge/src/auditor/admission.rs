@@ -221,6 +221,9 @@ impl Auditor {
             Reader::ReaderId(_) => Bucket::Reader(user),
         };
         self.admission.charge(self.at, from, bucket)?;
+        if bucket == Bucket::Reader(user) && self.model.is_unused(user) {
+            self.record_sign_of_life(user); // 12.7
+        }
         Ok(user)
     }
 
@@ -242,7 +245,7 @@ impl Auditor {
 
     fn admit_read(&mut self, ticket: Ticket, user: User, (reader, read): (Reader, Read)) -> Staged {
         match (reader, read) {
-            // 12.7: the answer is due at once, and the read has no effect.
+            // 12.7: the answer is due at once.
             (Reader::ReaderId(_), Read::Check { after, .. }) => {
                 let after = self.cursor(user, after)?;
                 let (start, due_at) = (self.start(user, after), self.at);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::kept::Kept;
 use crate::lost::Lost;
 use crate::reject::{Outcome, Reject, refuse_if};
-use chat_types::{Event, Gap, Page, Seq, UserId};
+use chat_types::{Event, Gap, Page, RoomId, RoomSeq, Seq, UserId};
 
 /// The events that one participant received and has not acknowledged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -78,6 +78,14 @@ impl Inbox {
     /// Records that an answer up to `seq` was sent to a caller that was still connected.
     pub(crate) fn deliver(&mut self, seq: Seq) {
         self.delivered = self.delivered.max(seq.min(self.end));
+    }
+
+    /// The place before the room's first event that is not acknowledged, dropped ones included;
+    /// `last`, the room's last place, if there is none.
+    pub(crate) fn read_to(&self, room: RoomId, last: RoomSeq) -> RoomSeq {
+        let kept = || Some(self.kept.first_of(room)?.room_seq);
+        let first = self.lost.first_of(room).or_else(kept);
+        first.map_or(last, |first| RoomSeq(first.0 - 1))
     }
 
     /// The number of places after `after`.
@@ -189,7 +197,7 @@ impl PageLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chat_types::{Body, Item, RoomId, RoomSeq, Time, Who};
+    use chat_types::{Body, Item, Time, Who};
 
     const ANN: UserId = UserId(1);
 

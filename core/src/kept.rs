@@ -106,6 +106,17 @@ impl Kept {
         Some((seq, event.expect("the index names what is kept")))
     }
 
+    /// The room's oldest event. Costs O(log n) with the index, and without it O(n).
+    pub(crate) fn first_of(&self, room: RoomId) -> Option<&Arc<Event>> {
+        let from = match &self.shares {
+            Some(shares) => *shares.rooms.get(&room)?.front()?,
+            None => Seq(0),
+        };
+        let mut events = self.slots_from(self.slots.partition_point(|(seq, _)| *seq < from));
+        let first = events.find(|(_, event)| event.room == room);
+        first.map(|(_, event)| event)
+    }
+
     /// The events in order, each with its place.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Seq, &Arc<Event>)> {
         self.slots_from(0)

@@ -94,6 +94,16 @@ impl Lost {
         known.map_or(Seq(0), |record| record.last)
     }
 
+    /// The place in its order of the room's first dropped event. If it is unknown of which rooms events
+    /// were dropped, it is the room's first place.
+    pub(crate) fn first_of(&self, room: RoomId) -> Option<RoomSeq> {
+        if self.omitted > Seq(0) {
+            return Some(RoomSeq(1));
+        }
+        let known = self.rooms.iter().find(|record| record.room == room);
+        known.map(|record| record.from)
+    }
+
     /// Checks the invariants of an inbox that ends at `end`.
     pub(crate) fn validate(&self, end: Seq) -> Result<(), String> {
         if self.rooms.len() > MAX_ROOMS {

@@ -269,12 +269,16 @@ impl Hub {
     /// The room's members, in the order of their ids.
     #[must_use]
     pub fn read_members(&self, room: RoomId) -> Vec<MemberView> {
-        let members = self.rooms.get(&room).map_or(&[][..], |room| &room.members);
-        let members = members.iter().filter_map(|member| {
+        let Some(room) = self.rooms.get(&room) else {
+            return Vec::new();
+        };
+        let members = room.members.iter().filter_map(|member| {
+            let participant = self.users.get(&member.user)?;
             Some(MemberView {
-                who: Arc::clone(self.who_is(member.user)?),
+                who: Arc::clone(&participant.who),
                 since: member.since,
                 presence: self.presence_of(member.user)?,
+                read_to: participant.inbox.read_to(room.id, room.last_seq),
             })
         });
         members.collect()

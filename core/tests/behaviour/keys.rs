@@ -45,7 +45,7 @@ scripts! {
         1s ann typing key=1 ⇒ done; next 301s
             ~ room_1 ann types
         4m ann typing key=1 ⇒ done; next 9m
-        8m ann users ⇒ room_1: ann present since 0s
+        8m ann users ⇒ room_1: ann present since 0s read to 0
     ",
 }
 

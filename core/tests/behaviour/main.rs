@@ -24,6 +24,7 @@ mod codes;
 mod downtime;
 mod drafts;
 mod gaps;
+mod has_read;
 mod inbox;
 mod keys;
 mod limits;

@@ -51,7 +51,7 @@ scripts! {
         4m given cat login; cat open_stream
         5m cat close_stream ⇒ done; next 6m
             room_1/4 user.away ann → ann#4 ben#3 cat#2
-        ben users ⇒ room_1: ann away since 0s, ben present since 5s, cat reconnecting since 4m
+        ben users ⇒ room_1: ann away since 0s read to 0, ben present since 5s read to 1, cat reconnecting since 4m read to 2
     ",
 
     history_shows_past_messages_newest_last: r#"

@@ -33,7 +33,7 @@ scripts! {
         0s given ann login; ann seen; ben login; ben open_stream
         6m ben login ⇒ user_2 in room_1; next 1445m
             room_1/3 user.away ann → ann#3 ben#2
-        ben users ⇒ room_1: ann away since 0s, ben present since 0s
+        ben users ⇒ room_1: ann away since 0s read to 0, ben present since 0s read to 1
     ",
 
     of_two_equally_long_away_the_lower_makes_place: "
@@ -77,7 +77,7 @@ scripts! {
         6m ben login as=ann from=1 ⇒ refused, name_taken: That name is taken: another has it, or one that looks like it. If that is you, pass your handle; else choose another. Whoever is away for 1d loses its name, and an operator can free it sooner; next 1445m
             room_1/2 user.away ann → ann#2
         ben login '' from=1 ⇒ refused, invalid_arguments: room must be 1 to 64 visible characters on one line, with single spaces inside; it is empty
-        ann users ⇒ room_1: ann away since 0s
+        ann users ⇒ room_1: ann away since 0s read to 0
     ",
 
     one_who_came_back_was_not_away_longest: "
@@ -127,7 +127,7 @@ scripts! {
             room_1/5 user.left ann → ben#4
             room_1/6 user.joined dan → ben#5 dan#1
         cat users ⇒ refused, room_ambiguous: You are in 0 rooms; say which by room_id
-        dan users ⇒ room_1: ben away since 0s, dan present since 6m
+        dan users ⇒ room_1: ben away since 0s read to 1, dan present since 6m read to 5
     ",
 
     a_full_address_gives_up_its_own_longest_away: "

@@ -29,7 +29,7 @@ scripts! {
         0s given ann login
         1s  ann open_stream ⇒ done; next never
         40h tick ⇒ done
-        40h ann users ⇒ room_1: ann present since 0s
+        40h ann users ⇒ room_1: ann present since 0s read to 0
     ",
 
     past_the_grace_after_the_last_stream_one_is_away: "
@@ -38,12 +38,12 @@ scripts! {
         ann close_stream ⇒ done
         given ann,ann open_stream
         10s ann close_stream ⇒ done
-        ann users ⇒ room_1: ann present since 0s, ben present since 0s
+        ann users ⇒ room_1: ann present since 0s read to 0, ben present since 0s read to 1
         20s ann close_stream ⇒ done; next 80s
-        79s ann users ⇒ room_1: ann reconnecting since 0s, ben present since 0s
+        79s ann users ⇒ room_1: ann reconnecting since 0s read to 0, ben present since 0s read to 1
         80s tick ⇒ done; next 86480s
             room_1/3 user.away ann → ann#3 ben#2
-        ben users ⇒ room_1: ann away since 0s, ben present since 0s
+        ben users ⇒ room_1: ann away since 0s read to 0, ben present since 0s read to 1
     ",
 
     a_partner_hears_of_the_grace_and_of_the_return: r#"

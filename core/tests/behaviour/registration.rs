@@ -167,7 +167,7 @@ scripts! {
         1s ann login den ⇒ user_1 in room_2
             room_2/1 user.joined ann → ann#3
         ann login den ⇒ user_1 in room_2
-        ann users room=room_1 ⇒ room_1: ann present since 0s, ben present since 0s
+        ann users room=room_1 ⇒ room_1: ann present since 0s read to 0, ben present since 0s read to 1
     ",
 
     a_registration_must_hold_before_anything_is_minted: r"
@@ -177,7 +177,7 @@ scripts! {
         each ann enter_queue interests=rust,chess; ann enter_queue interests=\u{200b} ⇒ refused, invalid_arguments: interests must be a list of at most 1, each of 1 to 64 characters on one line
         ann login lobby ⇒ user_1 in room_1; next 1m
             room_1/1 user.joined ann → ann#1
-        ann users ⇒ room_1: ann present since 0s
+        ann users ⇒ room_1: ann present since 0s read to 0
     ",
 
     one_who_unregisters_frees_name_and_id: "

@@ -194,9 +194,10 @@ pub(crate) fn members(members: &[MemberView]) -> String {
     let one = |member: &MemberView| {
         let presence = member.presence.name();
         format!(
-            "{} {presence} since {}",
+            "{} {presence} since {} read to {}",
             shown(&member.who),
-            time(member.since)
+            time(member.since),
+            member.read_to
         )
     };
     members.iter().map(one).collect::<Vec<_>>().join(", ")

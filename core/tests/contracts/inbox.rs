@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Effect, EndReason, Entry, Event, Hub, Implied, Item, LostRange, Membership, RoomId, Seq,
-    StickLoss, UserId,
+    Body, Effect, EndReason, Entry, Event, Hub, Implied, Item, LostRange, Membership, RoomId,
+    RoomSeq, Seq, StickLoss, UserId,
 };
 use proptest::prelude::*;
 
@@ -126,11 +126,27 @@ impl Model {
             prop_assert_eq!(page.cursor, Seq(cursor as u64));
             prop_assert_eq!(page.unread, (self.events.len() - cursor) as u64);
         }
+        self.agrees_on_what_is_read(hub, user)?;
         let beyond = hub.read_inbox(user, Seq(self.events.len() as u64 + 1), max);
         prop_assert_eq!(
             beyond.map_err(|why| why.code()).err(),
             Some("invalid_cursor")
         );
+        Ok(())
+    }
+
+    /// Checks that each room's members see up to where the participant has read.
+    fn agrees_on_what_is_read(&self, hub: &Hub, user: UserId) -> Result<(), TestCaseError> {
+        let lost = || self.lost.iter().map(|(_, event)| event);
+        let waiting = || lost().chain(self.kept.iter().map(|place| self.at(*place)));
+        for room in hub.kept_rooms() {
+            let mut of_room = waiting().filter(|event| event.room == room.id);
+            let first = of_room.next().map(|event| RoomSeq(event.room_seq.0 - 1));
+            let members = hub.read_members(room.id);
+            if let Some(member) = members.iter().find(|member| member.who.id == user) {
+                prop_assert_eq!(member.read_to, first.unwrap_or(room.last));
+            }
+        }
         Ok(())
     }
 

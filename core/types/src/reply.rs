@@ -293,6 +293,9 @@ pub struct MemberView {
     pub since: Time,
     /// Whether it is present.
     pub presence: Attendance,
+    /// The place in the room's order up to which it has read: no event of the room up to there waits
+    /// to be acknowledged.
+    pub read_to: RoomSeq,
 }
 
 /// The numbers of participants, rooms and waiters.

@@ -7,7 +7,7 @@ use server_chat::driver::{Answered, CallerContext, Delivery};
 
 /// The version of the form. A member answers no other, so that its caller tries again until all
 /// members are of one version.
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 4;
 
 /// The kind of call that the owner alone serves.
 pub(super) const CALL: &str = "call";

@@ -251,6 +251,35 @@ async fn the_demonstration_shows_a_whole_conversation_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_writer_sees_who_has_read_its_words() {
+    let (service, _running) = start();
+    let (ann, ben) = (Seat::at(&service), Seat::at(&service));
+    ann.ok(Tool::Login, json!({ "username": "Ann" })).await;
+    let login = ben.call(Tool::Login, json!({ "username": "Ben" })).await;
+    assert!(!render_text::text(&login, &login.json()).contains("has read"));
+    let sent = ann.ok(Tool::Speak, json!({ "room_id": "room_1", "message": "hi" }));
+    let last = sent.await["room_seq"].as_u64().expect("it is said");
+    let seen = ben.ok(Tool::Check, json!({ "wait_seconds": 0 })).await;
+    let list = || ann.call(Tool::ListUsers, json!({}));
+    let listed = list().await;
+    assert_eq!(
+        listed.json()["users"][1]["read_to"],
+        1,
+        "only before it joined"
+    );
+    let check = json!({ "after": seen["cursor"], "wait_seconds": 0 });
+    ben.ok(Tool::Check, check).await;
+    // What the check acknowledged waits for an entry that takes it along.
+    ann.ok(Tool::Typing, json!({})).await;
+    let listed = list().await;
+    let text = render_text::text(&listed, &listed.json());
+    // The release of the stick follows the message.
+    let expected = format!("(user_2), present, has read up to {}", last + 1);
+    assert!(text.contains(&expected), "{text}");
+    assert!(text.contains("- you, present\n"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_long_list_of_members_comes_in_parts() {
     const MEMBERS: usize = 120;
     let (service, _running) = start_for(MEMBERS);

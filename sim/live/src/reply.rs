@@ -266,13 +266,15 @@ impl Reader<'_> {
         messages.filter_map(message).collect()
     }
 
-    /// The members of a room. Members with an unknown presence are skipped.
+    /// The members of a room. Members with an unknown presence are skipped. An older server does not say
+    /// what they have read.
     fn members(&self, json: &ReplyJson) -> Vec<Member> {
         let member = |member: &MemberJson| {
             Some(Member {
                 who: self.names.who(&member.who),
                 since: self.time(&member.since),
                 presence: Attendance::named(member.presence.as_deref()?)?,
+                read_to: member.read_to.unwrap_or_default(),
             })
         };
         json.users.iter().flatten().filter_map(member).collect()

@@ -108,6 +108,7 @@ pub(super) struct MemberJson {
     pub(super) who: WhoJson,
     pub(super) presence: Option<String>,
     pub(super) since: Option<String>,
+    pub(super) read_to: Option<RoomSeq>,
 }
 
 #[cfg(test)]

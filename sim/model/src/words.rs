@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::mix_bytes;
+use chat_types::{mix, mix_bytes};
 
 use crate::history::{ClientEvent, WakerRecord, WorldRecord, server_name};
 use crate::plan::Delivery;
@@ -158,7 +158,10 @@ pub fn outcome_word(outcome: &Outcome) -> u64 {
             Answer::Page { page, .. } => (page.cursor.0 << 8) ^ 4,
             Answer::Mood { stress, boss_alert } => (mood(*stress, *boss_alert) << 8) ^ 11,
             Answer::History { room, messages, .. } => list(*room, messages.len()) ^ 12,
-            Answer::Members { room, members } => list(*room, members.len()) ^ 13,
+            Answer::Members { room, members } => {
+                let read = members.iter().map(|member| member.read_to.0);
+                list(*room, members.len()) ^ read.fold(13, mix)
+            }
         },
     }
 }

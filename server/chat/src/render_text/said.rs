@@ -229,7 +229,13 @@ impl Renderer<'_> {
         self.head(shown.len(), "user", &format!("in {room}{more}"));
         for member in shown {
             let user = self.who(&member.who);
-            self.say(format!("- {user}, {}", member.presence.name()));
+            let mut line = format!("- {user}, {}", member.presence.name());
+            // A newcomer has said nothing that others could have read.
+            let is_newcomer = self.outcome.tool == Tool::Login;
+            if !is_newcomer && member.who.id != self.outcome.reads() {
+                line += &format!(", has read up to {}", member.read_to);
+            }
+            self.say(line);
         }
     }
 

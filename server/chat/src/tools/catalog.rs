@@ -213,7 +213,7 @@ tools! {
         (room: ROOM, epoch: EPOCH) => Ask::Command(Command::Reset { room, epoch }),
         DRAFT;
     ListUsers "list_users" &[Room], READS,
-        "Who is in a room, and whether they are there.",
+        "Who is in a room, whether they are there, and up to which message each has read.",
         (room: ROOM, after: AFTER, limit: LIMIT) => Ask::Members(room, MemberPart {
             after: after.map(|after| after.0),
             limit: limit.map_or(MemberPart::default().limit, ask::page),

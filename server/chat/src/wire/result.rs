@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Answer, BreakKind, Epoch, Event, MemberView, MessageId, Reply, Response, RoomId, Span, Time,
-    UserId, WasWaiting,
+    Answer, BreakKind, Epoch, Event, MemberView, MessageId, Reply, Response, RoomId, RoomSeq, Span,
+    Time, UserId, WasWaiting,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -27,6 +27,8 @@ struct Member {
     presence: &'static str,
     /// The instant at which it joined.
     since: String,
+    /// The place in the room up to which it has read.
+    read_to: RoomSeq,
 }
 
 /// Messages of the past, as their reader sees them. Those of several rooms say of which they are.
@@ -138,6 +140,7 @@ impl CallOutcome {
             user: User::seen_by(&member.who, self.reads()),
             presence: member.presence.name(),
             since: timestamp(member.since),
+            read_to: member.read_to,
         });
         map.serialize_entry("users", &members.collect::<Vec<_>>())?;
         optional(map, "next", next)

@@ -81,6 +81,17 @@ impl Inbox {
         self.kept.range(first..)
     }
 
+    /// The first event of a room that is not acknowledged, as its place in the room's order: kept, or
+    /// lost. 1 if it is unknown of which rooms events are lost. // 8.5
+    pub(super) fn first_unread(&self, room: Room) -> Option<u64> {
+        let lost = self.lost.rooms.iter().flat_map(|(_, events)| events);
+        let all = self.kept.iter().chain(lost);
+        let of_room = all.filter(|(_, event)| event.room == room);
+        let waiting = of_room.map(|(_, event)| event.room_seq.0);
+        let unknown = (self.lost.omitted > 0).then_some(1);
+        waiting.chain(unknown).min()
+    }
+
     /// The page after `after`. // 12.4
     pub(crate) fn page(&self, reader: User, after: u64, most: PageLimits) -> Page {
         let (mut page, mut cursor) = (Page::default(), after);

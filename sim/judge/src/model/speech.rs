@@ -154,10 +154,15 @@ impl Model {
             } => self.history(reader, room, before, limit)?,
             Read::Members { room } => {
                 let room = self.resolve(reader, room)?;
-                let members = self.members(room).map(|(user, since)| Member {
-                    who: self.who(user),
-                    since,
-                    presence: self.attendance(user),
+                let last = self.place(room).last_seq;
+                let members = self.members(room).map(|(user, since)| {
+                    let unread = self.participant(user).inbox.first_unread(room);
+                    Member {
+                        who: self.who(user),
+                        since,
+                        presence: self.attendance(user),
+                        read_to: RoomSeq(unread.map_or(last, |unread| unread - 1)),
+                    }
                 });
                 let members = members.collect();
                 Answer::Members { room, members }

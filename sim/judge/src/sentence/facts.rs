@@ -310,8 +310,8 @@ phrases! {
     }
 
     Member {
-        Self { who, since, presence } =>
-            who.id, " (", who, ", since ", since, ", ", presence, ")";
+        Self { who, since, presence, read_to } =>
+            who.id, " (", who, ", since ", since, ", ", presence, ", has read up to ", read_to, ")";
     }
 
     PastMessage<'_> {

@@ -216,6 +216,7 @@ fn answers_to_reads_show_all_that_they_say() {
                 who: ben(),
                 since: secs(3),
                 presence: Attendance::Away,
+                read_to: RoomSeq(4),
             }],
         }),
     ];

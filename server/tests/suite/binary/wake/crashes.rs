@@ -181,9 +181,10 @@ fn talk(messages: u64) {
     let mut talk = Talk::start();
     while talk.read < messages {
         for killed in [Server, Waker, Command] {
+            // A waker waits for a server that has answered it once.
+            talk.round(Nothing);
+            talk.round(Nothing);
             talk.round(killed);
-            talk.round(Nothing);
-            talk.round(Nothing);
         }
     }
 }

@@ -9,7 +9,7 @@ import { Name } from '/page/parts.js';
 import { hasToken, keepLogs, keepToken, leave as leaveToNext } from '/page/kept.js';
 import { expire, holds, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
-import { addressOf, listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
+import { addressOf, listenAgain, look, lookForReaders, resume, show, shownAgain, signOut } from '/page/registration.js';
 import { ask, forgetToken, giveToken } from '/page/server.js';
 import { BASE, changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
@@ -143,7 +143,7 @@ function draw() {
   state.focus = null;
 }
 
-// Updates the overview, unless the page is hidden.
+// Updates the overview, and who has read what, unless the page is hidden.
 async function lookAround() {
   if (document.hidden || state.gate) return;
   if (state.view === 'operator') await lookAsOperator();
@@ -156,6 +156,7 @@ async function lookAround() {
       const room = state.rooms.get(view.room_id);
       if (room && !room.ended) seen(room, view, overview.at, state.me?.userId);
     }
+    if (state.me) await lookForReaders();
   } catch {
     // The screen stays as it is, and says what is wrong.
   }

@@ -212,6 +212,26 @@ describe('what is said', () => {
     await everywhere(ann.page, 'code');
   });
 
+  test('is read once its readers have acknowledged it', async () => {
+    const ann = await person(server.url);
+    const ben = await person(server.url);
+    await ann.join('Fay', 'post');
+    await ben.join('Gus', 'post');
+    const bot = await agent(server.url, 'Post bot', 'post');
+    await write(ann.page, 'Who has read this?');
+    await button(ann.page, 'Say it').click();
+    const log = ann.page.getByRole('log');
+    await log.getByText('Gus has read it.').waitFor();
+    // An answer that nobody confirms may have been lost.
+    const { cursor } = await bot.tool('check');
+    assert.equal(await log.getByText('All have read it.').count(), 0);
+    await bot.tool('check', { after: cursor, wait_seconds: 0 });
+    await log.getByText('All have read it.').waitFor();
+    await sound(ann.page, 'has-read');
+    await bot.say('I have.');
+    await log.getByText('read it.').waitFor({ state: 'detached' });
+  });
+
   test('can be reported, also when its sender has left', async () => {
     const own = await serve({ limits: ['stick=optional'] });
     const ann = await person(own.url, { width: 390, height: 844 });

@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1396),
     ("core/journal", 932),
     ("core/types", 1755),
-    ("server", 13635),
+    ("server", 13666),
     ("server/chat", 6577),
     ("server/nats", 1039),
     ("server/settings", 1355),

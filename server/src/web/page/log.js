@@ -4,7 +4,7 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault } from '/page/field.js';
 import { Entry, Said, named } from '/page/parts.js';
-import { LOG, message, trim } from '/page/room.js';
+import { LOG, message, readers, trim } from '/page/room.js';
 import { call } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -98,8 +98,17 @@ export class Log extends Component {
       room.sending.map((one, index) => h('div', { key: `sending ${index}`, class: 'entry mine sending' },
         h('div', { class: 'bubble' }, h(Said, { text: one.text })),
         h('p', { class: 'muted' }, 'On its way…'))),
+      h(HaveRead, { key: 'read', room }),
       fresh > 0 && h('div', { key: 'fresh', class: 'fresh' }, h('button', { class: 'small primary', onClick: () => this.toEnd() }, `${fresh} new`, h('span', { class: 'hidden' }, ' below'))));
   }
+}
+
+// Who has read what the user said last.
+function HaveRead({ room }) {
+  const { read = [], waits } = readers(room) ?? {};
+  if (read.length === 0) return null;
+  const names = read.map((user) => user.display_name);
+  return h('p', { class: 'told' }, waits === 0 && read.length > 1 ? 'All' : named(names.slice(0, 3), names.length - 3), read.length === 1 ? ' has read it.' : ' have read it.');
 }
 
 // From how many on comings and goings in a row are shown as one line.

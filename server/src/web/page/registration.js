@@ -3,7 +3,7 @@
 import { keep, keepAndDraw, keepLogs, kept, left, take } from '/page/kept.js';
 import { clock, isolated, notice, span } from '/page/parts.js';
 import { newest, past } from '/page/log.js';
-import { apply, holds, lose, newRoom, noticed, put, resumed } from '/page/room.js';
+import { apply, holds, lose, newRoom, noticed, put, readers, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { BASE, changed, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
@@ -81,6 +81,7 @@ function register(answer) {
   state.me = { handle, userId, name };
   state.lost = null;
   state.cursor = null;
+  state.acknowledged = null;
   isNew = true;
   keep();
   listen(HANDLERS);
@@ -184,6 +185,24 @@ async function everyone(room) {
   return all;
 }
 
+// Acknowledges the events so far, unless the user has not looked at some of them: others see what it has
+// read. Then asks who has read what the user said last.
+export async function lookForReaders() {
+  const { cursor } = state;
+  const looked = [...state.rooms.values()].every((room) => room.unread === 0);
+  if (looked && cursor !== null && cursor !== state.acknowledged) {
+    await call('check', { after: cursor, wait_seconds: 0, max: 1 });
+    state.acknowledged = cursor;
+  }
+  const room = state.rooms.get(state.roomId);
+  if (!room || room.ended || !readers(room)?.waits) return;
+  for (const { user_id: id, since, read_to } of await everyone(room)) {
+    const known = room.members.get(id);
+    // Others joined or left while the answer was awaited.
+    if (known) Object.assign(known, { since, read_to });
+  }
+}
+
 async function recall(room) {
   // Events arrive while the answers are awaited.
   const known = newest(room);
@@ -227,7 +246,7 @@ const restore = (rooms) => rooms.forEach((room) => state.rooms.set(room.id, newR
 // Goes on with a stored registration, unless the server no longer knows it.
 async function goOn(before) {
   const { me, cursor, pairing, rooms } = before;
-  Object.assign(state, { me, cursor, pairing });
+  Object.assign(state, { me, cursor, pairing, acknowledged: null });
   restore(rooms);
   try {
     await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });

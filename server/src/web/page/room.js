@@ -20,7 +20,7 @@ const noStick = () => ({ holder: null, epoch: null, until: null, line: [], waiti
 // 'pair'.
 export const newRoom = (known) => ({
   partner: null,
-  // Members by public id: { user_id, display_name, presence, since }.
+  // Members by public id: { user_id, display_name, presence, since, read_to }.
   members: new Map(),
   // { seq, at, kind: 'message' | 'told', text } with { id, sender, mine } or { who, passing }, in the
   // room's order.
@@ -54,6 +54,16 @@ export const newRoom = (known) => ({
   lost: false,
   ...known,
 });
+
+// Who has read the user's message, if nothing was said after it, and how many have not; null else. Members
+// that came later were not meant.
+export function readers(room) {
+  const last = room.log.findLast((one) => one.kind === 'message');
+  if (!last?.mine) return null;
+  const others = [...room.members.values()].filter((user) => user.user_id !== last.sender.user_id && !(user.since > last.at));
+  const read = others.filter((user) => user.read_to >= last.seq);
+  return { read, waits: others.length - read.length };
+}
 
 // Inserts an entry into the log at its place, unless it is there already.
 export function put(room, entry) {

@@ -27,6 +27,8 @@ export const state = {
   trouble: null,
   // The last event that was handled, after which a stream continues.
   cursor: null,
+  // The last event that was acknowledged since the page was loaded.
+  acknowledged: null,
   // The user's present and past rooms, by id.
   rooms: new Map(),
   // While the user waits for a partner: { since, position, length, estimate }.

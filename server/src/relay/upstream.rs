@@ -102,7 +102,7 @@ pub enum UpstreamError {
     #[error("{0}")]
     Unreachable(String),
     /// What it says besides is left out: a model would take it for the relay's words.
-    #[error("the server at {base} answers {status}{}", .code.as_ref().map_or_else(String::new, |code| format!(" ({code})")))]
+    #[error("the server at {base} answers {status}{}", of_code(.code.as_deref()))]
     HttpError {
         base: String,
         status: StatusCode,
@@ -115,6 +115,17 @@ pub enum UpstreamError {
     /// A JSON-RPC error.
     #[error("{}", .0.message)]
     Rpc(ErrorData),
+}
+
+/// The code of a refusal, and what to do if it is about the token.
+fn of_code(code: Option<&str>) -> String {
+    match code {
+        Some(code @ ("token_required" | "token_unknown")) => {
+            format!(" ({code}); give its token in TALKING_STICK_TOKEN")
+        }
+        Some(code) => format!(" ({code})"),
+        None => String::new(),
+    }
 }
 
 /// The kind of server at an address.

@@ -175,7 +175,7 @@ fn look(
 
 fn impossible(item: &Node, need: Need) -> Box<Problem> {
     const REFUSED: &str =
-        "what is meant to be refused belongs into the steps form (`users` and `steps`)";
+        "what is meant to be refused belongs in the steps form (`users` and `steps`)";
     let (place, verb) = item.word();
     let (lacks, before) = (need.name(), need.word(1));
     let what = format!("`{verb}` cannot work here: {lacks}");

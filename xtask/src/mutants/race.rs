@@ -1,5 +1,6 @@
 //! `cargo xtask race`: plants a bug in a copy of the core, and lets the simulator show it.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -34,10 +35,14 @@ pub(crate) fn show(sh: &Shell) -> Result<()> {
     let built = built.env("CARGO_TARGET_DIR", &target).run();
     copy.heal()?;
     built?;
-    let sim = cargo::scratch(sh, "race")?.join(cargo::executable("sim"));
     let program = target.join("release").join(cargo::executable("sim"));
-    sh.copy_file(program, &sim)?;
-    let ended = Command::from(cmd!(sh, "{sim} {SCENARIO} --seed 1")).status()?;
+    sh.copy_file(&program, cargo::scratch(sh, "race")?)?;
+    // Nobody shall take it for the simulator of their own core, which cargo puts there when it runs it.
+    sh.remove_path(program)?;
+    // The commands that it prints start it by this path: without the bug they would show nothing.
+    let sim = Path::new("target/xtask/race").join(cargo::executable("sim"));
+    let run = cmd!(sh, "{sim} {SCENARIO} --seed 1").env_remove("CARGO");
+    let ended = Command::from(run).status()?;
     ensure!(ended.code() == Some(1), "the simulator did not find it");
     Ok(())
 }

@@ -100,8 +100,8 @@ impl<'p> ProbeClients<'p> {
             return Err(format!("it lacks {}", lacking.join(", ")));
         }
         if self.tools.has("enter_queue") {
-            self.identities
-                .extend([Identity::new(0, 0), Identity::new(1, 0)]);
+            // A server pairs nobody before the first use of the handle.
+            self.register_up_to(2)?;
             return self.pair();
         }
         self.register_up_to(1)?;

@@ -163,6 +163,24 @@ fn numbers(part: impl Serialize) -> Vec<(String, f64)> {
 pub(crate) fn is_duration(figure: &str) -> bool {
     let (name, part) = figure.split_once(' ').unwrap_or((figure, ""));
     let of_duration = Metric::named(name).is_some_and(Metric::is_duration);
-    let counted = matches!(part, "count" | "unfinished" | "overtaken" | "jain" | "");
+    let counted = matches!(
+        part,
+        "count" | "unfinished" | "unserved" | "users" | "overtaken" | "jain" | ""
+    );
     figure == "virtual_ms" || of_duration && !counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_duration;
+
+    #[test]
+    fn of_a_wait_only_durations_are_shown_as_such() {
+        for part in ["p50", "max", "mean", "longest_unserved"] {
+            assert!(is_duration(&format!("stick_wait {part}")), "{part}");
+        }
+        for part in ["count", "users", "unserved", "unfinished"] {
+            assert!(!is_duration(&format!("stick_wait {part}")), "{part}");
+        }
+    }
 }

@@ -37,7 +37,7 @@ fn shapes(block: &str) -> String {
 
 #[test]
 fn a_server_is_measured_and_left_as_it_was() {
-    let (server, folder) = (FakeServer::start(Fault::None), Folder::new());
+    let (server, folder) = (FakeServer::start(Fault::PairsLater), Folder::new());
     let target = server.target();
     let ran = calibrate(&folder, &target, "--out block.yaml --json -");
     assert_eq!(ran.code, Some(0), "{}", ran.err);

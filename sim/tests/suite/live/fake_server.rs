@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     Locks,
     /// No fault, but every participant's call is refused.
     Bars,
+    /// No fault, but nobody is paired by the call that registers.
+    PairsLater,
 }
 
 const EVERY: u64 = 7;
@@ -399,8 +401,10 @@ impl Hub {
         if let Some(room) = self.people[me].room {
             return self.matched(answer, me, room);
         }
-        let Some(partner) = self.waits.take_if(|partner| *partner != me) else {
-            self.waits = Some(me);
+        let is_new = self.fault == Fault::PairsLater && handle.is_empty();
+        let partner = self.waits.take_if(|partner| !is_new && *partner != me);
+        let Some(partner) = partner else {
+            self.waits.get_or_insert(me);
             answer["status"] = "waiting".into();
             answer["position"] = 1.into();
             return answer;

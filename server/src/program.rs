@@ -26,6 +26,7 @@ use crate::demo::{Demo, DemoError};
 use crate::guard::new_token;
 use crate::health_check;
 use crate::logs;
+use crate::relay::UpstreamError;
 use crate::serve::{ServeError, Server};
 use crate::stdio;
 use crate::upkeep::{self, UpkeepError};
@@ -266,7 +267,8 @@ fn with_settings(
     runtime.shutdown_background();
     worked.unwrap_or_else(|why| {
         let cause = why.downcast_ref::<ServeError>();
-        match cause.is_some_and(ServeError::is_of_settings) {
+        // It only leaves a command where the address of --connect is none.
+        match why.is::<UpstreamError>() || cause.is_some_and(ServeError::is_of_settings) {
             true => misused(&why),
             false => done(Err(why)),
         }

@@ -193,7 +193,7 @@ fn what_is_no_address_is_told_before_anything_is_served() {
         .stdin(Stdio::null())
         .output()
         .expect("the binary starts");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("https"), "{told}");
 }

@@ -40,7 +40,7 @@ settings! {
         /// Host names of this server, besides those of loopback
         #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
         allow_hosts: Vec<String> => allow_hosts: Vec<String> = into(),
-        /// Callers' tokens: lines of a name and a token's SHA-256, see below
+        /// Callers' tokens: the file that `talking-stick token` adds to
         #[arg(long, value_name = "FILE")]
         auth_tokens: Option<PathBuf> => auth_tokens: Option<PathBuf> = into(),
         /// Operators' tokens, in the same form: opens /admin
@@ -62,7 +62,7 @@ settings! {
         #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
         memory_limit: Option<Limit<u64>>
             => memory_limit: Option<u64> = map_or_else(share, Limit::limit),
-        /// The folder of the journal [default: the user's, which it prints]
+        /// The folder of the journal [default of a server: the user's]
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
         /// Keep no journal: a stop loses everything

@@ -184,7 +184,10 @@ pub(super) fn refused(uri: &str, refusal: &Refusal) -> ErrorData {
     let told = || refusal.message.clone();
     let data = Some(json!({ "error": refusal }));
     match refusal.code {
-        "unknown_handle" => missing(uri, "there is no such inbox; a new registration has another inbox_uri"),
+        "unknown_handle" => missing(
+            uri,
+            "there is no such inbox; a new registration has another inbox_uri",
+        ),
         "invalid_cursor" => ErrorData::invalid_params(told(), data),
         _ => ErrorData::internal_error(told(), data),
     }

@@ -127,7 +127,7 @@ fn what_cannot_be_waited_for_is_said() {
     says(
         &["wait", "r_unknown", "--connect", &url],
         1,
-        &["no such inbox"],
+        &["no such inbox", "another inbox_uri"],
     );
     says(
         &["wait", "chat://room/1", "--connect", &url],

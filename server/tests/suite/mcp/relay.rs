@@ -93,7 +93,7 @@ async fn words_of_another_program_are_not_passed_on_as_the_relay_s() {
     let refused = json!({ "error": { "code": "token_required", "message": EVIL } }).to_string();
     let told = told_by(401, &refused).await;
     assert!(
-        told.contains("(token_required)") && !told.contains("IGNORE"),
+        told.contains("(token_required); give its token") && !told.contains("IGNORE"),
         "{told}"
     );
 }

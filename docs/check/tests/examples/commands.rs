@@ -12,7 +12,7 @@ use server_settings::{Settings, Unnamed};
 use crate::{fences, none_of};
 
 /// Programs of other projects, or ones that the check runs itself: their arguments are not checked.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "base64",
     "claude",
     "codex",
@@ -24,6 +24,7 @@ const OTHERS: [&str; 16] = [
     "grep",
     "head",
     "install",
+    "mkdir",
     "jq",
     "printf",
     "sed",

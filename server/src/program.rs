@@ -38,6 +38,9 @@ const USAGE: u8 = 2;
 /// The exit code of a hook whose program shall let its agent go on.
 const AGENT_GOES_ON: u8 = 2;
 
+/// The exit code of `wait` when its time is over.
+const NOTHING_CAME: u8 = 3;
+
 /// The exit code after a second signal.
 const INTERRUPTED: u8 = 130;
 
@@ -134,6 +137,10 @@ fn watching(work: impl Future<Output = Result<(), WakeError>>) -> ExitCode {
     };
     match runtime.block_on(work) {
         Err(why @ WakeError::Misused(_)) => misused(&why),
+        Err(why @ WakeError::TimeRanOut) => {
+            complain(&why);
+            ExitCode::from(NOTHING_CAME)
+        }
         ended => done(ended),
     }
 }

@@ -1,5 +1,5 @@
 //! Runs the simulator against the real server: a short scenario in every protocol, judged by the
-//! server's journal. Then it replays that journal.
+//! server's journal. Then it replays that journal, and calibrates by that server.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
@@ -18,7 +18,7 @@ const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
 const JOURNAL: &str = "target/xtask/live-journal";
 const REPLAYED: &str = "target/xtask/live-replayed.yaml";
 
-/// Starts a server, runs the scenario in each protocol, and replays the server's journal.
+/// Starts a server, runs the scenario in each protocol, replays the server's journal, and measures the server.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let program = cargo::program(sh, "talking-stick")?;
     let sim = cargo::program(sh, "sim")?;
@@ -36,7 +36,8 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     let scenario = ["--to-scenario", REPLAYED, "--last", "50", "--quiet"];
     let replay = [&["replay", JOURNAL, "--server", &name][..], &scenario].concat();
     let validate = vec!["validate", REPLAYED];
-    let runs = live.into_iter().chain([replay, validate]);
+    let calibrate = vec!["calibrate", "--target", &server.url];
+    let runs = live.into_iter().chain([replay, validate, calibrate]);
     let failures = runs.filter_map(|words| cmd!(sh, "{sim} {words...}").run().err());
     none_of(&failures.collect::<Vec<_>>())
 }

@@ -206,7 +206,7 @@ pub struct WaitArgs {
     /// Say nothing of events up to this one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
-    /// The longest time to wait: then the exit code is 1
+    /// The longest time to wait: then the exit code is 3
     #[arg(long, value_name = "TIME", value_parser = Span::parse)]
     pub within: Option<Span>,
 }

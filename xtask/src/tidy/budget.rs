@@ -14,7 +14,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("core/cluster", 1396),
     ("core/journal", 932),
     ("core/types", 1755),
-    ("server", 13679),
+    ("server", 13684),
     ("server/chat", 6577),
     ("server/nats", 1039),
     ("server/settings", 1355),
@@ -28,7 +28,7 @@ const BUDGETS: [(&str, usize); 22] = [
     ("sim/search", 7287),
     ("sim/user", 2442),
     ("sim/world", 5937),
-    ("xtask", 3485),
+    ("xtask", 3486),
 ];
 
 /// How far below its budget a crate may be before the budget has to fall.

@@ -98,10 +98,10 @@ fn one_waits_until_something_is_for_it() {
         &["--after", seq, "--within", "300ms"],
     ]
     .concat();
-    says(&known, 1, &["nothing came in time"]);
+    says(&known, 3, &["nothing came in time"]);
     pair.ann_checks();
     let read = [&pair.words(&url, "wait")[..], &["--within", "300ms"]].concat();
-    says(&read, 1, &["nothing came in time"]);
+    says(&read, 3, &["nothing came in time"]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_grant_for_words_that_waited_wakes_nobody_and_one_that_lasts_does() {
     let url = pair.server.url();
     let says_later = json!({ "message": "in turn", "wait_seconds": 0 });
     for (tool, body, within, expected) in [
-        ("/tools/speak", &says_later, "300ms", Some(1)),
+        ("/tools/speak", &says_later, "300ms", Some(3)),
         ("/tools/talking_stick", &json!({}), "60s", Some(0)),
     ] {
         post(&pair.server, &pair.ben, "/tools/talking_stick", &json!({}));

@@ -12,11 +12,12 @@ use std::hint::black_box;
 
 use benches::commands::Kind;
 use benches::journalled::Journalled;
+use benches::listing;
 use benches::mixed::Mix;
 use benches::population::{Pace, Population, Tally};
 use benches::worlds;
 use chat_core::config::Matching;
-use chat_core::{Call, Entry};
+use chat_core::{Call, Entry, Hub, RoomId};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EntryPoint};
 use sim_model::plan::Plan;
@@ -116,6 +117,14 @@ fn mixed(mut population: Population) -> Population {
     population
 }
 
+#[library_benchmark(setup = listing::room_of)]
+#[bench::of_256(0)]
+#[bench::of_256_behind(999)]
+fn list_users((hub, room): (Hub, RoomId)) -> (Hub, usize) {
+    let members = listing::list(black_box(&hub), room);
+    (hub, members)
+}
+
 fn journalled() -> (Journalled, Vec<Call>) {
     Journalled::new(8_000, 1_000)
 }
@@ -146,6 +155,11 @@ library_benchmark_group!(
     benchmarks = [command, mixed]
 );
 library_benchmark_group!(
+    name = listed,
+    config = inside("benches::listing::list"),
+    benchmarks = list_users
+);
+library_benchmark_group!(
     name = through,
     config = inside("benches::journalled::Journalled::make"),
     benchmarks = node
@@ -161,4 +175,4 @@ library_benchmark_group!(
     benchmarks = scenario
 );
 
-main!(library_benchmark_groups = [core, through, virtually, reading]);
+main!(library_benchmark_groups = [core, listed, through, virtually, reading]);

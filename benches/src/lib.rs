@@ -6,6 +6,7 @@
 
 pub mod commands;
 pub mod journalled;
+pub mod listing;
 pub mod mixed;
 pub mod population;
 pub mod worlds;

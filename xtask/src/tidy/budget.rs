@@ -7,7 +7,7 @@ use super::{Finding, Source, finding};
 
 /// The most lines of code of each crate, by its folder.
 const BUDGETS: [(&str, usize); 22] = [
-    ("benches", 2469),
+    ("benches", 2513),
     ("benches/turmoil", 94),
     ("docs/check", 168),
     ("core", 6769),

@@ -22,7 +22,7 @@
 //!   attempt at any member, before and after a change of the owner, is one request.
 //! - **Nothing late.** Request keys are remembered in a limited number. So a call must not have its
 //!   effect long after its client gave it up: a process that was paused for two seconds refuses what
-//!   it takes in the second after, a door without a connection to the log asks nobody, and the owner
+//!   it takes in the three seconds after, a door without a connection to the log asks nobody, and the owner
 //!   refuses a question whose door had not yet applied what the owner applied three seconds ago: the
 //!   network held it back.
 //! - **Streams.** The door pulls: one request for one delivery, which acknowledges the ones before.

@@ -115,11 +115,13 @@ export class Sleeper {
   constructor({ name, form, first, messages }) {
     Object.assign(this, { name, form, call: first });
     this.mostAnswers = MOST_ANSWERS + ANSWERS_EACH * messages;
+    this.started = deferred();
     this.asleep = deferred();
     this.woken = deferred();
   }
 
   read(results) {
+    this.started.resolve(performance.now());
     if (this.call === undefined) {
       this.woken.resolve(performance.now());
       this.asleep = deferred();

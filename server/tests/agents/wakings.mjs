@@ -1,5 +1,5 @@
 // Agent programs whose turn has ended are woken by messages, as the book says. Prints the times from a message to the
-// request that a program makes to its model.
+// request that a program makes to its model, and from its own start to its first request.
 //
 // Usage: node wakings.mjs SERVER BOOK MESSAGES PROGRAM …
 
@@ -20,7 +20,7 @@ const GUARD_MS = 60_000;
 
 const messages = Number(process.argv[4]);
 
-/** Wakes a program again and again. Returns the times, the shortest first. */
+/** Wakes a program again and again. Returns its start, and the times, the shortest first. */
 async function wake(name, model) {
   const folder = mkdtempSync(join(tmpdir(), 'wakings-'));
   const server = new Server(folder, 'stdio');
@@ -35,8 +35,10 @@ async function wake(name, model) {
     program = new Installed(PROGRAMS[name], join(folder, name), undefined, url, model.url);
     await program.connect('stdio', server.url);
     await program.setUpWaking(server.url);
+    const starts = performance.now();
     const ended = program.sleep();
     const awaited = (what) => Promise.race([what, ended, model.failed.promise.then((error) => Promise.reject(error))]);
+    const start = (await awaited(sleeper.started.promise)) - starts;
     const times = [];
     const said = [];
     for (let number = 1; number <= messages; number += 1) {
@@ -59,7 +61,7 @@ async function wake(name, model) {
     // One without a terminal ends by itself.
     program.end();
     await ended;
-    return times.sort((a, b) => a - b);
+    return [start, times.sort((a, b) => a - b)];
   } finally {
     program?.end();
     await server.kill();
@@ -69,8 +71,8 @@ async function wake(name, model) {
 
 const model = await Model.start();
 for (const name of process.argv.slice(5)) {
-  const times = await wake(name, model);
+  const [start, times] = await wake(name, model);
   const [half, most] = [0.5, 0.99].map((share) => Math.round(times[Math.floor(share * (times.length - 1))]));
-  console.log(`${PROGRAMS[name].title}: ${half} ms (p50), ${most} ms (p99) of ${times.length}`);
+  console.log(`${PROGRAMS[name].title}: ${half} ms (p50), ${most} ms (p99) of ${times.length}; start: ${Math.round(start)} ms`);
 }
 process.exit(0);

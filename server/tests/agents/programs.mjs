@@ -70,6 +70,9 @@ export const PROGRAMS = {
   },
 };
 
+/** The most wakings in an hour: not the default, which a long try exceeds. */
+const PER_HOUR = 1_000;
+
 /** The name of the room. */
 export const ROOM = 'project';
 
@@ -269,7 +272,8 @@ export class Installed {
   /** Lets messages wake it, as `wake --print` says: by settings, a file, or a command. */
   async setUpWaking(server) {
     const words = ['wake', '--print', this.program.command[0], '--connect', server];
-    const printed = execFileSync(serverProgram, words, { encoding: 'utf8' });
+    const told = execFileSync(serverProgram, words, { encoding: 'utf8' });
+    const printed = told.replaceAll(' --connect', ` --per-hour ${PER_HOUR} --connect`);
     const file = printed.match(/~\/([\w./-]+)/)?.[1];
     if (file?.endsWith('.json')) this.addSettings(file, JSON.parse(printed.slice(printed.indexOf('{'))));
     else if (file !== undefined) write(join(this.home, file), printed);

@@ -13,7 +13,7 @@ import { Model, Sleeper } from './model.mjs';
 import { Installed, PROGRAMS, ROOM, Server, Watcher } from './programs.mjs';
 
 /** How long a program is left alone after its turn before the next message: its hook starts. */
-const IDLE_MS = 1_000;
+const IDLE_MS = 700;
 
 /** The time limit of one waking, which guards against programs that hang. */
 const GUARD_MS = 60_000;
